@@ -1,0 +1,1 @@
+"""Tests of Fundworthy, mirroring its packages."""
