@@ -1,0 +1,376 @@
+"""The one table of every scenario field: kind, unit, allowed range, default, meaning.
+
+Validation, the documentation of the file format and the list of fields that may be uncertain all
+derive from this table.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from model.errors import Problem
+from model.numerics import Value
+
+type Kind = Literal["real", "integer", "text", "choice", "flag"]
+
+REQUIRED = object()
+"""Marks a field that a file must state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a scenario.
+
+    Parameters
+    ----------
+    path
+        Dotted path, the name used in files, options, priors and draws.
+    kind
+        ``real`` fields may be uncertain; ``integer`` fields belong to the plan.
+    unit
+        Unit of the value, ``1`` for a pure number, empty for text.
+    meaning
+        What the field is, for people.
+    lower, upper
+        Allowed range, inclusive unless ``lower_open``.
+    choices
+        Allowed texts of a ``choice``.
+    default
+        Value where a file is silent; ``REQUIRED`` where it must not be.
+    nullable
+        Whether ``null`` is a value of its own, with its meaning in ``meaning``.
+    """
+
+    path: str
+    kind: Kind
+    unit: str
+    meaning: str
+    lower: float = -np.inf
+    upper: float = np.inf
+    lower_open: bool = False
+    choices: tuple[str, ...] = ()
+    default: object = REQUIRED
+    nullable: bool = False
+
+    @property
+    def section(self) -> str:
+        """Section of the file, empty at the top level."""
+        return self.path.rpartition(".")[0]
+
+    @property
+    def key(self) -> str:
+        """Name within the section."""
+        return self.path.rpartition(".")[2]
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values in words."""
+        if self.kind == "choice":
+            text = "one of " + ", ".join(self.choices)
+        elif self.kind in ("text", "flag"):
+            text = {"text": "text", "flag": "true or false"}[self.kind]
+        else:
+            number = "an integer" if self.kind == "integer" else "a finite number"
+            if np.isfinite(self.lower) and np.isfinite(self.upper):
+                bracket = "(" if self.lower_open else "["
+                text = f"{number} in {bracket}{self.lower:g}, {self.upper:g}]"
+            elif np.isfinite(self.lower):
+                text = f"{number} {'above' if self.lower_open else 'of at least'} {self.lower:g}"
+            else:
+                text = number
+        return text + (" or null" if self.nullable else "")
+
+
+def _real(
+    path: str,
+    unit: str,
+    meaning: str,
+    *,
+    lower: float = 0.0,
+    upper: float = np.inf,
+    lower_open: bool = False,
+    default: object = REQUIRED,
+    nullable: bool = False,
+) -> Field:
+    return Field(
+        path=path,
+        kind="real",
+        unit=unit,
+        meaning=meaning,
+        lower=lower,
+        upper=upper,
+        lower_open=lower_open,
+        default=default,
+        nullable=nullable,
+    )
+
+
+def _positive(
+    path: str,
+    unit: str,
+    meaning: str,
+    upper: float,
+    default: object = REQUIRED,
+    *,
+    nullable: bool = False,
+) -> Field:
+    return _real(
+        path, unit, meaning, upper=upper, lower_open=True, default=default, nullable=nullable
+    )
+
+
+def _duration(path: str, meaning: str, default: float, upper: float = 1e7) -> Field:
+    return _real(path, "s", meaning, upper=upper, default=default)
+
+
+def _fraction(path: str, meaning: str, default: float) -> Field:
+    return _real(path, "1", meaning, upper=1.0, default=default)
+
+
+def _count(
+    path: str,
+    meaning: str,
+    *,
+    upper: float = 10_000_000,
+    default: object = REQUIRED,
+    nullable: bool = False,
+) -> Field:
+    return Field(
+        path=path,
+        kind="integer",
+        unit="1",
+        meaning=meaning,
+        lower=1,
+        upper=upper,
+        default=default,
+        nullable=nullable,
+    )
+
+
+FIELDS: tuple[Field, ...] = (
+    Field(path="name", kind="text", unit="", meaning="name of the scenario", default="scenario"),
+    Field(
+        path="stack",
+        kind="text",
+        unit="",
+        meaning="software stack whose efficiencies the scenario runs with; evidence names it",
+        default="mine",
+    ),
+    Field(
+        path="fleet",
+        kind="text",
+        unit="",
+        meaning="fleet whose failures and recovery the scenario has; evidence names it",
+        default="mine",
+    ),
+    _count(
+        "n_pool",
+        "accelerators owned; null: world size with spares and stranded on top",
+        upper=1e9,
+        default=None,
+        nullable=True,
+    ),
+    _positive("window_days", "d", "accounting window", 36500, 30.0),
+    Field(
+        path="scaling_mode",
+        kind="choice",
+        unit="",
+        meaning="strong keeps the global batch when the pool grows, weak grows it",
+        choices=("strong", "weak"),
+        default="strong",
+    ),
+    _count("max_global_batch_seqs", "ceiling of the batch under weak scaling", default=8192),
+    Field(path="notes", kind="text", unit="", meaning="free text", default=""),
+    Field(path="model.name", kind="text", unit="", meaning="name of the model", default=""),
+    _count("model.n_layers", "transformer layers", upper=100_000),
+    _count("model.hidden", "hidden width"),
+    _positive("model.n_params", "1", "parameters", 1e16),
+    _count("model.seq_len", "tokens of a sequence"),
+    _count("model.vocab", "vocabulary, for the parameter check", default=None, nullable=True),
+    _count("model.n_heads", "attention heads"),
+    _count(
+        "model.n_kv_heads", "key-value heads; null: as many as heads", default=None, nullable=True
+    ),
+    _positive(
+        "model.ffn_multiplier",
+        "1",
+        "feed-forward width over hidden width, for the parameter check",
+        1000,
+        4.0,
+    ),
+    Field(path="accelerator.name", kind="text", unit="", meaning="name of the device", default=""),
+    _positive("accelerator.peak_flops_bf16", "FLOP/s", "dense BF16 peak", 1e20),
+    _positive(
+        "accelerator.memory_gb",
+        "GB",
+        "device memory, for the memory check",
+        1e6,
+        None,
+        nullable=True,
+    ),
+    _positive("accelerator.scaleup_bw_gbps", "Gb/s", "scale-up line rate", 1e7),
+    _positive("accelerator.nic_bw_gbps", "Gb/s", "NIC line rate", 1e7),
+    _count("accelerator.accelerators_per_node", "accelerators of a node", upper=100_000),
+    _count("topology.scaleup_domain", "accelerators of a scale-up domain"),
+    _count("topology.pod_size", "accelerators of a pod with full bisection"),
+    _real(
+        "topology.oversubscription",
+        "1",
+        "bandwidth inside a pod over bandwidth between pods",
+        lower=1.0,
+        upper=1e4,
+        default=1.0,
+    ),
+    _real("topology.alpha_scaleup_us", "us", "latency, scale-up step", upper=1e6, default=2.0),
+    _real("topology.alpha_pod_us", "us", "latency, step inside a pod", upper=1e6, default=6.0),
+    _real("topology.alpha_xpod_us", "us", "latency, step between pods", upper=1e6, default=15.0),
+    _positive("topology.net_efficiency", "1", "achieved share of the line rate", 1.0, 0.85),
+    _count("parallelism.tp", "tensor-parallel ranks", upper=1_000_000),
+    _count("parallelism.pp", "pipeline stages", upper=1_000_000),
+    _count("parallelism.cp", "context-parallel ranks", upper=1_000_000, default=1),
+    _count("parallelism.dp", "data-parallel replicas", upper=100_000_000),
+    _count("parallelism.micro_batch", "sequences of a microbatch"),
+    _count("parallelism.global_batch_seqs", "sequences of a step", upper=1e9),
+    Field(
+        path="parallelism.zero_stage",
+        kind="integer",
+        unit="1",
+        meaning="ZeRO stage; 3 adds a gather of the parameters",
+        lower=0,
+        upper=3,
+        default=1,
+    ),
+    _count("parallelism.interleave_factor", "virtual stages a pipeline rank holds", default=1),
+    Field(
+        path="parallelism.sequence_parallel",
+        kind="flag",
+        unit="",
+        meaning="sequence parallelism; recorded, the published step does not depend on it",
+        default=True,
+    ),
+    Field(
+        path="parallelism.recompute",
+        kind="choice",
+        unit="",
+        meaning="activation recomputation",
+        choices=("none", "selective", "full"),
+        default="selective",
+    ),
+    _fraction("parallelism.overlap_dp", "hidden share of data-parallel traffic", 0.85),
+    _fraction("parallelism.overlap_tp", "hidden share of tensor-parallel traffic", 0.10),
+    _fraction("parallelism.overlap_pp", "hidden share of pipeline traffic", 0.70),
+    _fraction("parallelism.overlap_cp", "hidden share of context-parallel traffic", 0.30),
+    _positive("parallelism.grad_bytes", "B", "bytes of a gradient element", 64, 4.0),
+    _positive("parallelism.act_bytes", "B", "bytes of an activation element", 64, 2.0),
+    _real(
+        "reliability.failure_rate_per_node_day",
+        "1/(node d)",
+        "job interruptions per node and day",
+        upper=100,
+        default=5.0e-3,
+    ),
+    _duration("reliability.detect_time_s", "from failure to its detection", 120.0),
+    _duration("reliability.restart_time_s", "from detection to the first new step", 300.0),
+    _positive(
+        "reliability.checkpoint_interval_s",
+        "s",
+        "time between checkpoints; null: Daly's first-order optimum",
+        1e9,
+        None,
+        nullable=True,
+    ),
+    _duration("reliability.checkpoint_write_s", "time to write a checkpoint", 20.0),
+    _fraction("reliability.checkpoint_blocking_fraction", "share of the write that blocks", 1.0),
+    _duration("reliability.repair_time_s", "time to repair a node", 3600.0, upper=1e9),
+    _fraction("reliability.spare_fraction", "spares over the job's accelerators", 0.03),
+    _real(
+        "reliability.straggler_cv",
+        "1",
+        "jitter of a rank's step time, sd over mean",
+        upper=10,
+        default=0.02,
+    ),
+    _fraction("reliability.failslow_prob_per_node", "probability that a node is slow", 0.0),
+    _real(
+        "reliability.failslow_slowdown",
+        "1",
+        "step time with a slow node over without",
+        lower=1.0,
+        upper=1e4,
+        default=1.0,
+    ),
+    _fraction("reliability.stranded_fraction", "stranded over the job's accelerators", 0.0),
+    _positive(
+        "kernel.kernel_efficiency", "1", "achieved share of the peak in kernels", 1.0, 0.5706
+    ),
+)
+
+BY_PATH: dict[str, Field] = {field.path: field for field in FIELDS}
+
+SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(field.section for field in FIELDS if field.section))
+
+UNCERTAIN: tuple[str, ...] = tuple(field.path for field in FIELDS if field.kind == "real")
+"""Fields that may hold one value per draw."""
+
+
+def check_value(field: Field, value: Value, *, source: str) -> Problem | None:
+    """Check one value, scalar or array, against the table.
+
+    Parameters
+    ----------
+    field
+        The field.
+    value
+        Parsed value: a number, an array, a text, a flag or None.
+    source
+        Where it came from, for the message.
+
+    Returns
+    -------
+    Problem or None
+        What is wrong with it.
+    """
+
+    def wrong(shown: str) -> Problem:
+        unit = f" ({field.unit})" if field.unit not in ("", "1") else ""
+        return Problem(
+            source=source,
+            path=field.path,
+            message=f"got {shown}, allowed is {field.allowed}{unit}",
+        )
+
+    if value is None:
+        return None if field.nullable else wrong("null")
+    if field.kind in ("text", "choice"):
+        valid = isinstance(value, str) and (not field.choices or value in field.choices)
+        return None if valid else wrong(repr(value))
+    if field.kind == "flag":
+        return None if isinstance(value, bool) else wrong(repr(value))
+    return _check_number(field, value, wrong)
+
+
+def _check_number(field: Field, value: Value, wrong: Callable[[str], Problem]) -> Problem | None:
+    """Check a number or every element of an array."""
+    if isinstance(value, bool | str) or not isinstance(
+        value, int | float | np.ndarray | np.generic
+    ):
+        return wrong(repr(value))
+    numbers = np.asarray(value)
+    if numbers.dtype.kind not in "iuf":
+        return wrong(repr(value))
+    bad = ~np.isfinite(numbers)
+    if field.kind == "integer":
+        bad |= numbers != np.floor(numbers)
+    bad |= numbers <= field.lower if field.lower_open else numbers < field.lower
+    bad |= numbers > field.upper
+    if not bad.any():
+        return None
+    if numbers.ndim == 0:
+        return wrong(repr(numbers.item()))
+    rows = np.flatnonzero(bad.reshape(numbers.shape[0], -1).any(axis=1))
+    first = numbers[bad].ravel()[0].item()
+    return wrong(
+        f"{first!r} in row {rows[0] + 1} ({rows.size} of {numbers.shape[0]} rows are outside)"
+    )

@@ -1,0 +1,1 @@
+"""Independent, plain implementations that the product's results are checked against."""
