@@ -11,13 +11,19 @@ from model.errors import InputError, Problem, nearest
 from model.numerics import Value
 from model.parameters import BY_PATH, check_value
 from model.scaling import replan_to_pool
-from model.scenario import Scenario, coerce, with_values
+from model.scenario import Scenario, coerce, substitute, with_values
 
 DO_NOTHING = "do_nothing"
 """Name of the option that changes nothing; it is in every ranking."""
 
 _POOL_FIELDS = ("n_pool", "parallelism.dp", "window_days", "name", "stack", "fleet", "notes")
-_REPARTITION = ("reliability.spare_fraction", "reliability.stranded_fraction")
+_REPLANNED = (
+    "reliability.spare_fraction",
+    "reliability.stranded_fraction",
+    "parallelism.tp",
+    "parallelism.pp",
+    "parallelism.cp",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,11 +291,18 @@ def _conflict(name: str, path: str, source: str) -> Problem:
     )
 
 
-def apply(scenario: Scenario, intervention: Intervention) -> Scenario:
+def apply(scenario: Scenario, intervention: Intervention, *, check: bool = True) -> Scenario:
     """The scenario with the intervention in place, at the scenario's pool.
 
     One that changes the spare or stranded share, or the shape of a replica, is re-planned at the
     baseline's pool, so that the budget stays fixed.
+
+    Parameters
+    ----------
+    scenario, intervention
+        What is changed, and how.
+    check
+        Whether the result is checked; to be left out only where all draws passed before.
 
     Raises
     ------
@@ -307,13 +320,12 @@ def apply(scenario: Scenario, intervention: Intervention) -> Scenario:
                 path=path,
                 remedy="use an override",
             )
-        changes[path] = current * factor
-    repartitions = any(path in changes for path in _REPARTITION)
-    reshapes = any(
-        path in changes for path in ("parallelism.tp", "parallelism.pp", "parallelism.cp")
-    )
-    if not repartitions and not reshapes:
-        return with_values(scenario, changes, source=source)
-    pool = scenario.pool
-    changed = with_values(scenario, {**changes, "n_pool": None}, source=source)
-    return replan_to_pool(changed, pool, source=source)
+        changes[path] = coerce(BY_PATH[path], current * factor)
+    replanned = any(path in changes for path in _REPLANNED)
+    if replanned:
+        changes["n_pool"] = None
+    if check:
+        changed = with_values(scenario, changes, source=source)
+    else:
+        changed = substitute(scenario, changes)
+    return replan_to_pool(changed, scenario.pool, source=source) if replanned else changed

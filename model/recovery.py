@@ -199,7 +199,7 @@ def _interval(given: Value, write: Value, rate: Value, never: Value) -> Value:
 
 
 def _check_conservation(total: Value, window: Value) -> None:
-    worst = np.max(np.abs(total / window - 1.0))
+    worst = np.max(np.abs(total - window)) / np.min(window)
     if not worst <= CONSERVATION_TOLERANCE:
         message = f"the window is not conserved: relative error {worst:.3g}"
         raise ArithmeticError(message)

@@ -30,7 +30,7 @@ class Curve(NamedTuple):
     dp
         Data-parallel sizes, shape (pools,).
     pool
-        Accelerators owned, shape (1, pools) or (draws, pools).
+        Accelerators owned at each, shape (draws, pools).
     productive
         Π at each, shape (draws, pools).
     """
@@ -114,20 +114,12 @@ def sampling_grid(base: int, *, ceiling: int) -> np.ndarray:
     return np.unique(np.array(sizes, dtype=np.int64))
 
 
-def scaling_curve(scenario: Scenario, base: int) -> Curve:
-    """Π of the baseline at every realisable size of the sampling grid.
-
-    Parameters
-    ----------
-    scenario
-        Baseline; its plan is that of one size.
-    base
-        Data-parallel size at which the grid starts.
-    """
-    sizes = sampling_grid(base, ceiling=CEILING * base)
-    planned = replan(scenario, sizes[np.newaxis, :])
-    kept = np.asarray(is_realisable(planned)).reshape(-1)
-    sizes = sizes[kept]
-    planned = replan(scenario, sizes[np.newaxis, :])
-    productive = productive_accelerators(planned)
-    return Curve(sizes, np.atleast_2d(planned.pool), np.atleast_2d(productive))
+def scaling_curve(scenario: Scenario, sizes: np.ndarray) -> Curve:
+    """Π of the baseline at the realisable ones among some data-parallel sizes, shape (sizes,)."""
+    kept = np.asarray(is_realisable(replan(scenario, sizes[np.newaxis, :]))).reshape(-1)
+    planned = replan(scenario, sizes[np.newaxis, kept])
+    if not kept.any():
+        return Curve(sizes[:0], np.empty((1, 0)), np.empty((1, 0)))
+    productive = np.atleast_2d(productive_accelerators(planned))
+    pool = np.broadcast_to(np.atleast_2d(planned.pool), productive.shape)
+    return Curve(sizes[kept], pool, productive)

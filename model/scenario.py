@@ -432,6 +432,18 @@ def stack(scenarios: Sequence[Scenario], *, axis: int) -> Scenario:
     return substitute(first, changes)
 
 
+def take(scenario: Scenario, rows: slice | np.ndarray) -> Scenario:
+    """The scenario of some of its draws: rows of every array of more than one."""
+    values = {
+        field.path: value[rows]
+        for field in FIELDS
+        if field.kind in ("real", "integer")
+        and np.ndim(value := scenario.value(field.path))
+        and np.shape(value)[0] > 1
+    }
+    return substitute(scenario, values) if values else scenario
+
+
 def _all_same(values: Iterable[Value]) -> bool:
     first, *rest = values
     return all(

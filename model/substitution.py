@@ -9,10 +9,17 @@ from typing import Literal
 
 import numpy as np
 
-from model.ledger import Ledger, account, productive_accelerators
-from model.parameters import UNCERTAIN
-from model.scaling import Curve, replan, replicas_of_pool, scaling_curve
-from model.scenario import Scenario, substitute
+from model.crossing import climb, climb_past_samples, descend, first_at_or_above, interpolate
+from model.ledger import Ledger, account
+from model.scaling import (
+    CEILING,
+    SINGLE_STEPS,
+    Curve,
+    replicas_of_pool,
+    sampling_grid,
+    scaling_curve,
+)
+from model.scenario import Scenario, take
 
 type Solver = Literal["exact", "published"]
 
@@ -21,8 +28,8 @@ SOLVERS: tuple[Solver, ...] = ("exact", "published")
 ROUNDING = 1e-12
 """Differences of Π below this share of it are rounding: float64 holds 16 digits, Π about 14."""
 
-PEAK_MARGIN = 1e-3
-"""Between two sizes 7% apart the curve's peak rises above the larger by less than this share."""
+NEAR = SINGLE_STEPS + 10
+"""Samples that are tried first: up to about twice the pool, beyond which few options are worth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,30 +41,13 @@ class Substitution:
     sea
         Shape (n, K). ``exact``: signed; +inf where no pool up to the ceiling reaches the treated
         throughput, −inf where no smaller pool falls to it. ``published``: 0 for every loss.
-    baseline
-        Π of the baseline, shape (n, 1).
-    baseline_pool
-        Accelerators owned, shape (n, 1) or (1, 1).
-    best_productive
-        Largest Π on the sampling grid, shape (n, 1).
-    best_pool
-        The pool that reaches it, shape (n, 1).
     marginal
         Productive accelerators that one more accelerator brings, over the next data-parallel
-        step; shape (n, 1), NaN where there is no larger realisable size.
+        step; shape (n, 1), NaN where there is no larger realisable size. Negative past the peak.
     """
 
     sea: np.ndarray
-    baseline: np.ndarray
-    baseline_pool: np.ndarray
-    best_productive: np.ndarray
-    best_pool: np.ndarray
     marginal: np.ndarray
-
-    @property
-    def past_peak(self) -> np.ndarray:
-        """Draws in which one more replica already lowers Π; shape (n, 1)."""
-        return np.asarray(self.marginal < 0)
 
 
 def substitute_options(
@@ -88,34 +78,22 @@ def substitute_options(
     ----------
     Nanyonga 2026, section 3 of the published definitions, for ``published``.
     """
-    plan_dp = int(np.min(scenario.parallelism.dp))
-    pool = np.atleast_2d(np.asarray(scenario.pool, dtype=np.float64))
+    pool = np.broadcast_to(np.asarray(scenario.pool, dtype=np.float64), baseline.shape)
     if solver == "published":
-        curve = scaling_curve(scenario, plan_dp)
+        plan_dp = int(np.min(scenario.parallelism.dp))
+        curve = scaling_curve(scenario, sampling_grid(plan_dp, ceiling=CEILING * plan_dp))
         sea = _published(curve, pool, baseline, treated)
     else:
-        base = int(np.max(replicas_of_pool(scenario, pool))) if scenario.n_pool else plan_dp
-        curve = _above(scaling_curve(scenario, base), pool, baseline)
-        sea = _exact(scenario, curve, pool, baseline, treated)
-    best = np.argmax(curve.productive, axis=1)[:, np.newaxis]
-    return Substitution(
-        sea=sea,
-        baseline=baseline,
-        baseline_pool=pool,
-        best_productive=np.take_along_axis(curve.productive, best, axis=1),
-        best_pool=np.take_along_axis(
-            np.broadcast_to(curve.pool, curve.productive.shape), best, axis=1
-        ),
-        marginal=_marginal(curve, baseline),
-    )
+        sizes = _sizes_from(scenario, pool)
+        curve = _curve_from(scenario, pool, baseline, sizes[:NEAR])
+        sea = _exact(scenario, curve, sizes, baseline, treated)
+    return Substitution(sea=sea, marginal=_marginal(curve))
 
 
 def marginal_accelerator(scenario: Scenario) -> float:
     """Productive accelerators that the next accelerator of one scenario brings."""
-    ledger = account(scenario)
-    baseline = np.atleast_2d(ledger.productive_accelerators)
-    result = substitute_options(scenario, baseline, baseline)
-    return float(result.marginal[0, 0])
+    baseline = np.reshape(account(scenario).productive_accelerators, (1, 1))
+    return float(substitute_options(scenario, baseline, baseline).marginal[0, 0])
 
 
 def informal_equivalent(baseline: Ledger, treated: Ledger) -> np.ndarray:
@@ -129,236 +107,83 @@ def informal_equivalent(baseline: Ledger, treated: Ledger) -> np.ndarray:
     return np.asarray((before - after) / baseline.scenario.window_s)
 
 
-def _above(curve: Curve, pool: np.ndarray, baseline: np.ndarray) -> Curve:
-    """The curve from the baseline itself upwards: its first point becomes (N0, Π(N0))."""
-    pools = np.broadcast_to(curve.pool, curve.productive.shape).copy()
-    productive = curve.productive.copy()
-    pools[:, :1] = pool
-    productive[:, :1] = baseline
-    return Curve(curve.dp, pools, productive)
-
-
-def _marginal(curve: Curve, baseline: np.ndarray) -> np.ndarray:
+def _marginal(curve: Curve) -> np.ndarray:
     if curve.dp.size == 1:
-        return np.full(baseline.shape, np.nan)
-    pools = np.broadcast_to(curve.pool, curve.productive.shape)
+        return np.full((curve.productive.shape[0], 1), np.nan)
     rise = curve.productive[:, 1:2] - curve.productive[:, :1]
-    return np.asarray(rise / (pools[:, 1:2] - pools[:, :1]))
-
-
-def _first_at_or_above(curve: Curve, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Index of the first sample that reaches each target, and whether one does; (n, K)."""
-    index = np.empty(target.shape, dtype=np.int64)
-    reached = np.empty(target.shape, dtype=bool)
-    rows = np.arange(target.shape[0])
-    for option in range(target.shape[1]):
-        hit = curve.productive >= target[:, option : option + 1]
-        first = hit.argmax(axis=1)
-        index[:, option] = first
-        reached[:, option] = hit[rows, first]
-    return index, reached
+    return np.asarray(rise / (curve.pool[:, 1:2] - curve.pool[:, :1]))
 
 
 def _published(
     curve: Curve, pool: np.ndarray, baseline: np.ndarray, treated: np.ndarray
 ) -> np.ndarray:
-    index, reached = _first_at_or_above(curve, treated)
-    pools = np.broadcast_to(curve.pool, curve.productive.shape)
+    index, reached = first_at_or_above(curve, treated)
     before = np.maximum(index - 1, 0)
     low, high = (np.take_along_axis(curve.productive, i, axis=1) for i in (before, index))
-    pool_low, pool_high = (np.take_along_axis(pools, i, axis=1) for i in (before, index))
-    crossing = _interpolate(pool_low, pool_high, low, high, treated)
+    pool_low, pool_high = (np.take_along_axis(curve.pool, i, axis=1) for i in (before, index))
+    crossing = interpolate(pool_low, pool_high, low, high, treated)
     sea = np.where(reached, crossing - pool, np.inf)
     return np.where(treated <= baseline, 0.0, sea)
 
 
-def _interpolate(
-    pool_low: np.ndarray,
-    pool_high: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    target: np.ndarray,
-) -> np.ndarray:
-    rise = high - low
-    share = np.divide(target - low, rise, out=np.zeros_like(rise), where=rise != 0)
-    return np.asarray(pool_low + share * (pool_high - pool_low))
+def _sizes_from(scenario: Scenario, pool: np.ndarray) -> np.ndarray:
+    """Sizes of the search, from the replicas that the owned pool has room for."""
+    base = int(np.min(scenario.parallelism.dp))
+    if scenario.n_pool is not None:
+        base = int(np.max(replicas_of_pool(scenario, pool)))
+    return sampling_grid(base, ceiling=CEILING * base)
+
+
+def _curve_from(
+    scenario: Scenario, pool: np.ndarray, baseline: np.ndarray, sizes: np.ndarray
+) -> Curve:
+    """The curve from the baseline itself upwards: its first point is (N0, Π(N0))."""
+    above = scaling_curve(scenario, sizes[1:])
+    return Curve(
+        np.concatenate([sizes[:1], above.dp]),
+        np.hstack([pool, np.broadcast_to(above.pool, (pool.shape[0], above.dp.size))]),
+        np.hstack([baseline, above.productive]),
+    )
 
 
 def _exact(
     scenario: Scenario,
-    curve: Curve,
-    pool: np.ndarray,
+    near: Curve,
+    sizes: np.ndarray,
     baseline: np.ndarray,
     treated: np.ndarray,
 ) -> np.ndarray:
+    """Signed SEA. Only draws with a target beyond the near samples see the whole grid."""
     sea = np.zeros(treated.shape)
+    pool = near.pool[:, :1]
     gain = treated - baseline
     negligible = np.abs(gain) <= ROUNDING * baseline
 
     rising = (gain > 0) & ~negligible
-    index, reached = _first_at_or_above(curve, np.where(rising, treated, np.inf))
+    index, reached = first_at_or_above(near, np.where(rising, treated, np.inf))
     row, option = np.nonzero(rising & reached)
-    high = index[row, option]
-    bracket = _Bracket(
-        low=curve.dp[high - 1],
-        high=curve.dp[high],
-        pool_low=curve.pool[row, high - 1],
-        pool_high=curve.pool[row, high],
-        productive_low=curve.productive[row, high - 1],
-        productive_high=curve.productive[row, high],
-    )
-    target = treated[row, option]
-    _refine(scenario, row, bracket, target)
-    sea[row, option] = bracket.crossing(target) - pool[_rows(pool, row), 0]
+    sea[row, option] = climb(scenario, near, row, treated[row, option], index[row, option])
 
-    row, option = np.nonzero(rising & ~reached)
-    if row.size:
-        beyond = _past_best_sample(scenario, curve, row, treated[row, option])
-        sea[row, option] = beyond - pool[_rows(pool, row), 0]
+    beyond = rising & ~reached
+    rows = np.flatnonzero(beyond.any(axis=1))
+    if rows.size:
+        far = _curve_from(take(scenario, rows), pool[rows], baseline[rows], sizes)
+        crossings = _climb_far(take(scenario, rows), far, treated[rows], beyond[rows])
+        sea[rows] = np.where(beyond[rows], crossings, sea[rows])
 
     row, option = np.nonzero((gain < 0) & ~negligible)
-    if row.size:
-        target = treated[row, option]
-        sea[row, option] = _downwards(scenario, curve, row, target) - pool[_rows(pool, row), 0]
-    return sea
+    sea[row, option] = descend(scenario, near, row, treated[row, option])
+    return np.where(negligible, 0.0, sea - pool)
 
 
-def _rows(pool: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """Rows of a pool that may be shared by all draws."""
-    return row if pool.shape[0] > 1 else np.zeros(row.shape, dtype=np.int64)
-
-
-@dataclass(slots=True)
-class _Bracket:
-    """Pairs of sizes with Π(low) < target <= Π(high); shape (pairs,), narrowed in place."""
-
-    low: np.ndarray
-    high: np.ndarray
-    pool_low: np.ndarray
-    pool_high: np.ndarray
-    productive_low: np.ndarray
-    productive_high: np.ndarray
-
-    def crossing(self, target: np.ndarray) -> np.ndarray:
-        return _interpolate(
-            self.pool_low, self.pool_high, self.productive_low, self.productive_high, target
-        )
-
-    def narrow(
-        self,
-        which: np.ndarray,
-        dp: np.ndarray,
-        pool: np.ndarray,
-        productive: np.ndarray,
-        target: np.ndarray,
-    ) -> np.ndarray:
-        """Replace one end of the pairs ``which``; returns which of them moved the upper end."""
-        above = np.asarray(productive >= target[which])
-        for side, chosen in (("high", above), ("low", ~above)):
-            getattr(self, side)[which[chosen]] = dp[chosen]
-            getattr(self, f"pool_{side}")[which[chosen]] = pool[chosen]
-            getattr(self, f"productive_{side}")[which[chosen]] = productive[chosen]
-        return above
-
-
-def _at(scenario: Scenario, row: np.ndarray, dp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pool and Π of draws ``row`` at sizes ``dp``; all of shape (pairs,)."""
-    values = {
-        path: value[row, 0]
-        for path in UNCERTAIN
-        if np.ndim(value := scenario.value(path)) and np.shape(value)[0] > 1
-    }
-    planned = replan(substitute(scenario, values), dp)
-    pool = np.broadcast_to(planned.pool, dp.shape)
-    return pool, np.broadcast_to(productive_accelerators(planned), dp.shape)
-
-
-def _refine(scenario: Scenario, row: np.ndarray, bracket: _Bracket, target: np.ndarray) -> None:
-    """Narrow brackets to adjacent sizes.
-
-    Π is close to its chord between two sizes, so the chord's crossing is tried first, then its
-    neighbour on the side that remains; halving every third round bounds the number of rounds.
-    """
-    beside = np.zeros(row.size, dtype=np.int64)
-    rounds = 0
-    while (which := np.flatnonzero(bracket.high - bracket.low > 1)).size:
-        low, high = bracket.low[which], bracket.high[which]
-        if rounds % 3 == 2:  # noqa: PLR2004 - the third of three rounds
-            guess = (low + high) // 2
-        else:
-            share = (target[which] - bracket.productive_low[which]) / (
-                bracket.productive_high[which] - bracket.productive_low[which]
-            )
-            chord = low + np.rint(share * (high - low)).astype(np.int64)
-            next_to = np.where(beside[which] > 0, high - 1, low + 1)
-            guess = np.where(beside[which] != 0, next_to, chord)
-        guess = np.clip(guess, low + 1, high - 1)
-        pool, productive = _at(scenario, row[which], guess)
-        above = bracket.narrow(which, guess, pool, productive, target)
-        beside[which] = np.where(above, 1, -1) if rounds % 3 == 0 else 0
-        rounds += 1
-
-
-def _past_best_sample(
-    scenario: Scenario, curve: Curve, row: np.ndarray, target: np.ndarray
+def _climb_far(
+    scenario: Scenario, curve: Curve, treated: np.ndarray, wanted: np.ndarray
 ) -> np.ndarray:
-    """Pools that reach targets just above the largest sample; +inf where none does.
-
-    The peak lies between the samples next to the largest: it is searched there by halving.
-    """
-    crossing = np.full(row.size, np.inf)
-    best = np.argmax(curve.productive, axis=1)[row]
-    near = target <= curve.productive[row, best] * (1.0 + PEAK_MARGIN)
-    near &= (best > 0) & (best < curve.dp.size - 1)
-    pairs = np.flatnonzero(near)
-    if not pairs.size:
-        return crossing
-    row, target, best = row[pairs], target[pairs], best[pairs]
-    left, right = curve.dp[best - 1], curve.dp[best + 1]
-    while (which := np.flatnonzero(right - left > 2)).size:  # noqa: PLR2004 - a peak between
-        middle = (left[which] + right[which]) // 2
-        _, here = _at(scenario, row[which], middle)
-        _, there = _at(scenario, row[which], middle + 1)
-        left[which] = np.where(there > here, middle, left[which])
-        right[which] = np.where(there > here, right[which], middle + 1)
-    peak = left + 1
-    pool_peak, productive_peak = _at(scenario, row, peak)
-    found = np.flatnonzero(productive_peak >= target)
-    row, before, target = row[found], best[found] - 1, target[found]
-    bracket = _Bracket(
-        low=curve.dp[before],
-        high=peak[found],
-        pool_low=curve.pool[row, before],
-        pool_high=pool_peak[found],
-        productive_low=curve.productive[row, before],
-        productive_high=productive_peak[found],
-    )
-    _refine(scenario, row, bracket, target)
-    crossing[pairs[found]] = bracket.crossing(target)
-    return crossing
-
-
-def _downwards(scenario: Scenario, curve: Curve, row: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Largest smaller pool at which Π falls to the target; −inf where one replica exceeds it."""
-    high = np.full(row.size, curve.dp[0])
-    pool_high, productive_high = curve.pool[row, 0].copy(), curve.productive[row, 0].copy()
-    bracket = _Bracket(
-        low=high.copy(),
-        high=high,
-        pool_low=pool_high.copy(),
-        pool_high=pool_high,
-        productive_low=productive_high.copy(),
-        productive_high=productive_high,
-    )
-    open_ = np.arange(row.size)
-    step = 1
-    while open_.size:
-        dp = np.maximum(bracket.high[open_] - step, 1)
-        pool, productive = _at(scenario, row[open_], dp)
-        above = bracket.narrow(open_, dp, pool, productive, np.nextafter(target, np.inf))
-        exhausted = above & (dp == 1)
-        open_ = open_[above & ~exhausted]
-        step *= 2
-    unreachable = bracket.low >= bracket.high
-    _refine(scenario, row, bracket, np.nextafter(target, np.inf))
-    return np.where(unreachable, -np.inf, bracket.crossing(target))
+    """Pools that reach the wanted targets on the whole grid, 0 elsewhere; (n, K)."""
+    index, reached = first_at_or_above(curve, np.where(wanted, treated, np.inf))
+    result = np.zeros(treated.shape)
+    row, option = np.nonzero(wanted & reached)
+    result[row, option] = climb(scenario, curve, row, treated[row, option], index[row, option])
+    row, option = np.nonzero(wanted & ~reached)
+    result[row, option] = climb_past_samples(scenario, curve, row, treated[row, option])
+    return result

@@ -6,7 +6,7 @@ import pytest
 
 from model.interventions import Intervention, apply, read_interventions
 from model.ledger import account
-from model.scaling import at_scale
+from model.scaling import CEILING, Curve, at_scale, sampling_grid, scaling_curve
 from model.scenario import Scenario, read_scenario, with_values
 from model.substitution import Solver, Substitution, substitute_options
 
@@ -39,3 +39,9 @@ def substitute(
 def sea(scenario: Scenario, name: str, solver: Solver = "published") -> float:
     """SEA of a published intervention."""
     return float(substitute(scenario, INTERVENTIONS[name], solver).sea[0, 0])
+
+
+def published_curve(scenario: Scenario) -> Curve:
+    """Π on the published sampling grid."""
+    base = int(scenario.parallelism.dp)
+    return scaling_curve(scenario, sampling_grid(base, ceiling=CEILING * base))

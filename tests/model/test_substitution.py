@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from model.interventions import Intervention, apply
 from model.ledger import account, productive_accelerators
-from model.scaling import replan, sampling_grid, scaling_curve
+from model.scaling import replan, sampling_grid
 from model.scenario import Scenario, substitute
 from model.substitution import substitute_options
-from tests.reference import INTERVENTIONS, REFERENCE, reference, sea
+from tests.reference import INTERVENTIONS, REFERENCE, published_curve, reference, sea
 
 
 def every_pool(scenario: Scenario, last: int) -> tuple[np.ndarray, np.ndarray]:
@@ -78,7 +78,7 @@ def test_exact_search_finds_the_first_crossing_of_all_pools(accelerators: int) -
 def test_target_between_the_samples_around_the_peak_is_found() -> None:
     # Published: 31,561 at 1.234 times the pool over every size, 31,560 on the grid.
     scenario = reference(131_072)
-    curve = scaling_curve(scenario, 1024)
+    curve = published_curve(scenario)
     pools, productive = every_pool(scenario, 2048)
     peak = int(np.argmax(productive))
     assert productive[peak] > curve.productive.max()
