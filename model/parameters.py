@@ -72,12 +72,15 @@ class Field:
         elif self.kind in ("text", "flag"):
             text = {"text": "text", "flag": "true or false"}[self.kind]
         else:
-            number = "an integer" if self.kind == "integer" else "a finite number"
+            number, form = (
+                ("an integer", ".0f") if self.kind == "integer" else ("a finite number", "g")
+            )
             if np.isfinite(self.lower) and np.isfinite(self.upper):
                 bracket = "(" if self.lower_open else "["
-                text = f"{number} in {bracket}{self.lower:g}, {self.upper:g}]"
+                text = f"{number} in {bracket}{self.lower:{form}}, {self.upper:{form}}]"
             elif np.isfinite(self.lower):
-                text = f"{number} {'above' if self.lower_open else 'of at least'} {self.lower:g}"
+                bound = "above" if self.lower_open else "of at least"
+                text = f"{number} {bound} {self.lower:{form}}"
             else:
                 text = number
         return text + (" or null" if self.nullable else "")

@@ -116,10 +116,11 @@ def sampling_grid(base: int, *, ceiling: int) -> np.ndarray:
 
 def scaling_curve(scenario: Scenario, sizes: np.ndarray) -> Curve:
     """Π of the baseline at the realisable ones among some data-parallel sizes, shape (sizes,)."""
-    kept = np.asarray(is_realisable(replan(scenario, sizes[np.newaxis, :]))).reshape(-1)
+    kept = np.atleast_2d(is_realisable(replan(scenario, sizes[np.newaxis, :]))).all(axis=0)
     planned = replan(scenario, sizes[np.newaxis, kept])
     if not kept.any():
         return Curve(sizes[:0], np.empty((1, 0)), np.empty((1, 0)))
-    productive = np.atleast_2d(productive_accelerators(planned))
-    pool = np.broadcast_to(np.atleast_2d(planned.pool), productive.shape)
+    pool, productive = np.broadcast_arrays(
+        np.atleast_2d(planned.pool), np.atleast_2d(productive_accelerators(planned))
+    )
     return Curve(sizes[kept], pool, productive)

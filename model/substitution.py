@@ -81,7 +81,8 @@ def substitute_options(
     pool = np.broadcast_to(np.asarray(scenario.pool, dtype=np.float64), baseline.shape)
     if solver == "published":
         plan_dp = int(np.min(scenario.parallelism.dp))
-        curve = scaling_curve(scenario, sampling_grid(plan_dp, ceiling=CEILING * plan_dp))
+        sizes = sampling_grid(plan_dp, ceiling=CEILING * plan_dp)
+        curve = _curve_of_draws(scenario, sizes, baseline.shape[0])
         sea = _published(curve, pool, baseline, treated)
     else:
         sizes = _sizes_from(scenario, pool)
@@ -134,14 +135,23 @@ def _sizes_from(scenario: Scenario, pool: np.ndarray) -> np.ndarray:
     return sampling_grid(base, ceiling=CEILING * base)
 
 
+def _curve_of_draws(scenario: Scenario, sizes: np.ndarray, draws: int) -> Curve:
+    """The curve with a row for each draw, also where all draws have the same."""
+    curve = scaling_curve(scenario, sizes)
+    shape = (draws, curve.dp.size)
+    return Curve(
+        curve.dp, np.broadcast_to(curve.pool, shape), np.broadcast_to(curve.productive, shape)
+    )
+
+
 def _curve_from(
     scenario: Scenario, pool: np.ndarray, baseline: np.ndarray, sizes: np.ndarray
 ) -> Curve:
     """The curve from the baseline itself upwards: its first point is (N0, Π(N0))."""
-    above = scaling_curve(scenario, sizes[1:])
+    above = _curve_of_draws(scenario, sizes[1:], pool.shape[0])
     return Curve(
         np.concatenate([sizes[:1], above.dp]),
-        np.hstack([pool, np.broadcast_to(above.pool, (pool.shape[0], above.dp.size))]),
+        np.hstack([pool, above.pool]),
         np.hstack([baseline, above.productive]),
     )
 
