@@ -1,0 +1,1 @@
+"""Documents shipped with the package."""

@@ -1,0 +1,52 @@
+"""What every kind of observation offers: a PyMC likelihood, and a simulation with NumPy.
+
+All observations of a kind are one vector variable. Both sides take the model's predictions from
+the same formulas. Shapes: observed data (observations,); values of parameters as in
+:mod:`priors.population`; simulated data (draws, observations).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.numerics import Value
+from priors.observations import Evidence, Observation
+from priors.population import Population
+
+type Floats = NDArray[np.float64]
+type Observe = Callable[[str, NDArray[np.generic]], Value]
+"""Puts observed data into a model: as they are, or as data that can be exchanged."""
+
+
+class Likelihood(Protocol):
+    """What every kind of observation offers."""
+
+    @classmethod
+    def of(cls, evidence: Evidence, population: Population) -> Self | None:
+        """The likelihood of the observations of this kind, None without any."""
+
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """By variable, the id of the observation behind each element."""
+
+    @property
+    def observed(self) -> dict[str, NDArray[np.generic]]:
+        """By variable, the data, shape (observations,)."""
+
+    def add(self, values: Value, observe: Observe) -> None:
+        """Add the likelihood to the PyMC model in context."""
+
+    def simulate(self, values: Floats, rng: np.random.Generator) -> dict[str, NDArray[np.generic]]:
+        """Draw one data set for each draw of the parameters."""
+
+
+def ids_of(items: Sequence[Observation]) -> tuple[str, ...]:
+    """Ids in order."""
+    return tuple(item.id for item in items)
+
+
+def without_empty[T: tuple[str, ...] | NDArray[np.generic]](parts: dict[str, T]) -> dict[str, T]:
+    """Leave out variables that no observation is behind."""
+    return {name: part for name, part in parts.items() if len(part)}

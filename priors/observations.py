@@ -1,0 +1,327 @@
+"""What was measured: one record a kind of observation.
+
+Every record names where it was measured: the software ``stack`` whose efficiencies it saw, the
+``fleet`` whose failures and recovery it saw, or both.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import ClassVar, Literal
+
+from model.parameters import UNCERTAIN
+from model.scenario import Scenario, to_values
+
+RECOVERY_PATHS = (
+    "reliability.failure_rate_per_node_day",
+    "reliability.detect_time_s",
+    "reliability.restart_time_s",
+    "reliability.checkpoint_interval_s",
+    "reliability.checkpoint_write_s",
+    "reliability.checkpoint_blocking_fraction",
+    "reliability.repair_time_s",
+    "reliability.spare_fraction",
+    "reliability.stranded_fraction",
+)
+"""Real fields that failures and recovery depend on."""
+
+STEP_PATHS = tuple(
+    path
+    for path in UNCERTAIN
+    if path not in (*RECOVERY_PATHS, "window_days", "accelerator.memory_gb", "model.ffn_multiplier")
+)
+"""Real fields that the healthy step depends on."""
+
+DURATION_PATHS = {
+    "detection": "reliability.detect_time_s",
+    "restart": "reliability.restart_time_s",
+    "checkpoint_write": "reliability.checkpoint_write_s",
+}
+"""The field whose value is the mean of each measured duration."""
+
+type ThroughputUnit = Literal["tflops_per_accelerator", "mfu", "tokens_per_second"]
+type Counted = Literal["job_interruption", "node_hardware_failure"]
+type Quantity = Literal["detection", "restart", "checkpoint_write"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """The configuration something was measured on.
+
+    Parameters
+    ----------
+    name
+        Scenario as named in the evidence.
+    scenario
+        The scenario with its overrides.
+    known
+        Dotted paths that the observation overrides: their values are taken as known.
+    """
+
+    name: str
+    scenario: Scenario
+    known: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throughput:
+    """Training speed of healthy steps.
+
+    Parameters
+    ----------
+    value, unit
+        Model TFLOP/s of an accelerator, model FLOPs utilisation, or tokens per second of the job.
+    relative_error
+        Standard deviation of the log of value over truth: measurement and model together.
+    """
+
+    kind: ClassVar[str] = "throughput"
+    id: str
+    source: str
+    stack: str
+    fleet: str
+    setting: Setting
+    value: float
+    unit: ThroughputUnit
+    relative_error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interruptions:
+    """Failures counted over an exposure, or their rate where no count is published.
+
+    Parameters
+    ----------
+    counts
+        Which event was counted.
+    events, node_days
+        Count and calendar exposure; None in rate-only rows.
+    rate_per_node_day, relative_error
+        Rate and the standard deviation of its log; None in rows with a count.
+    """
+
+    kind: ClassVar[str] = "interruptions"
+    id: str
+    source: str
+    fleet: str
+    counts: Counted
+    events: int | None
+    node_days: float | None
+    rate_per_node_day: float | None
+    relative_error: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durations:
+    """Times of detection, restart or checkpoint write.
+
+    Parameters
+    ----------
+    quantity
+        Which time.
+    values_s
+        Single measurements; empty where quantiles are given.
+    quantiles_s
+        Pairs of probability and quantile, ascending; empty where values are given.
+    relative_error
+        Standard deviation of the log of a stated quantile; None with values.
+    """
+
+    kind: ClassVar[str] = "durations"
+    id: str
+    source: str
+    fleet: str
+    quantity: Quantity
+    values_s: tuple[float, ...]
+    quantiles_s: tuple[tuple[float, float], ...]
+    relative_error: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ettr:
+    """Effective training time ratio of a job: a value or a bound.
+
+    Parameters
+    ----------
+    bound
+        ``value``, ``at_least`` or ``at_most``.
+    value
+        The value or the bound.
+    error
+        Standard deviation of the value, or softness of the bound.
+    """
+
+    kind: ClassVar[str] = "ettr"
+    id: str
+    source: str
+    fleet: str
+    setting: Setting
+    bound: Literal["value", "at_least", "at_most"]
+    value: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkEfficiency:
+    """Achieved bandwidth over line rate.
+
+    Parameters
+    ----------
+    mean, sd, repeats
+        Of repeated measurements.
+    error_floor
+        Standard deviation that repeating does not reduce.
+    """
+
+    kind: ClassVar[str] = "link_efficiency"
+    id: str
+    source: str
+    stack: str
+    mean: float
+    sd: float
+    repeats: int
+    error_floor: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTimes:
+    """Step times out of a log.
+
+    Parameters
+    ----------
+    mean_s, sd_s
+        Mean and standard deviation of the logged times.
+    count
+        Logged times.
+    averaging_interval
+        Steps that each logged time is a mean of.
+    relative_error
+        Standard deviation of the log of the mean over the model's.
+    """
+
+    kind: ClassVar[str] = "step_times"
+    id: str
+    source: str
+    stack: str
+    fleet: str
+    setting: Setting
+    mean_s: float
+    sd_s: float
+    count: int
+    averaging_interval: float
+    relative_error: float
+
+    @property
+    def step_sd_s(self) -> float:
+        """Standard deviation of single steps: that of means of m steps times √m."""
+        return float(self.sd_s * self.averaging_interval**0.5)
+
+
+type Observation = Throughput | Interruptions | Durations | Ettr | LinkEfficiency | StepTimes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Observations to condition on.
+
+    Parameters
+    ----------
+    sources
+        Documents they were read from.
+    observations
+        In the order read, with distinct ids.
+    texts
+        The documents as read, by source.
+    """
+
+    sources: tuple[str, ...]
+    observations: tuple[Observation, ...]
+    texts: Mapping[str, str]
+
+    def of_kind[T: Observation](self, kind: type[T]) -> tuple[T, ...]:
+        """The observations of one record type, in order."""
+        return tuple(item for item in self.observations if isinstance(item, kind))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything measured, the scenarios it names included."""
+        content = [[item.kind, _plain(item)] for item in self.observations]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def touched_paths(observation: Observation) -> tuple[str, ...]:
+    """Dotted paths of the fields an observation says something about."""
+    match observation:
+        case Throughput() | StepTimes():
+            paths: Iterable[str] = STEP_PATHS
+        case Interruptions():
+            paths = ("reliability.failure_rate_per_node_day",)
+        case Durations():
+            paths = (DURATION_PATHS[observation.quantity],)
+        case Ettr():
+            paths = RECOVERY_PATHS
+        case LinkEfficiency():
+            paths = ("topology.net_efficiency",)
+    known: frozenset[str] = frozenset()
+    if isinstance(observation, Throughput | StepTimes | Ettr):
+        known = observation.setting.known
+    return tuple(path for path in paths if path not in known)
+
+
+def describe(observation: Observation) -> str:
+    """What was measured, in one line."""
+    match observation:
+        case Throughput(value=value, unit=unit, relative_error=error):
+            text = f"{value:g} {unit} ± {error:.0%}"
+        case Interruptions(events=None, rate_per_node_day=rate, relative_error=error):
+            text = f"{rate:g} {observation.counts} per node-day ± {error:.0%}"
+        case Interruptions(events=events, node_days=node_days):
+            text = f"{events} {observation.counts} in {node_days:g} node-days"
+        case Durations(values_s=(), relative_error=error):
+            pairs = ", ".join(f"{p:.0%}: {value:g} s" for p, value in observation.quantiles_s)
+            text = f"{observation.quantity} {pairs} ± {error:.0%}"
+        case Durations(values_s=values):
+            mean = sum(values) / len(values)
+            text = f"{observation.quantity} {mean:.4g} s, mean of {len(values)}"
+        case Ettr(value=value, error=error):
+            sign = {"value": "=", "at_least": ">=", "at_most": "<="}[observation.bound]
+            text = f"ETTR {sign} {value:g} ± {error:g}"
+        case LinkEfficiency(mean=mean, repeats=repeats):
+            text = f"{mean:.4g} of the line rate, mean of {repeats}"
+        case StepTimes(mean_s=mean, sd_s=sd, count=count):
+            text = f"{mean:.4g} ± {sd:.2g} s, {count} times"
+    if isinstance(observation, Throughput | StepTimes | Ettr):
+        text += f" on {observation.setting.name}"
+    return text
+
+
+def place(observation: Observation) -> str:
+    """Stack and fleet of an observation, in words."""
+    names = [
+        f"{word} {getattr(observation, word)}"
+        for word in ("stack", "fleet")
+        if hasattr(observation, word)
+    ]
+    return ", ".join(names)
+
+
+def _plain(value: object) -> object:
+    """A record as nested lists, for the digest; texts of the scenario that change nothing go."""
+    if isinstance(value, Scenario):
+        return {
+            path: item
+            for path, item in to_values(value).items()
+            if path not in ("name", "notes", "model.name", "accelerator.name", "stack", "fleet")
+        }
+    if is_dataclass(value):
+        return {
+            field.name: _plain(getattr(value, field.name))
+            for field in fields(value)
+            if field.name != "source"
+        }
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
