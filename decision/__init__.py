@@ -1,0 +1,1 @@
+"""From draws to a ranking of options, its risk and its Monte Carlo error."""

@@ -1,0 +1,391 @@
+"""What a ranking is asked about: files and options read, checked together, and digested."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from decision.origin import code_digest, versions
+from decision.outcomes import Question
+from model.checks import suspicions
+from model.errors import InputError, Problem, nearest
+from model.interventions import Intervention, InterventionFile, Regime, bundle, read_interventions
+from model.numerics import Value
+from model.parameters import BY_PATH
+from model.scaling import at_scale
+from model.scenario import Scenario, ScenarioFile, read_scenario, to_values, with_values
+from model.substitution import Solver
+from priors.catalogue import Catalogue, read_catalogue
+from priors.draws import Draws, read_draws
+from priors.evidence import read_evidence
+from priors.observations import Evidence
+
+ALL_REGIMES = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The options of the command, as given."""
+
+    scenario: str
+    at_scale: int | None
+    settings: Mapping[str, str]
+    interventions: str
+    only: Sequence[str]
+    bundles: Mapping[str, Sequence[str]]
+    priors: str
+    evidence: Sequence[str]
+    parameter_draws: str | None
+    regime: str | None
+    solver: Solver
+    draws: int | None
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """Everything read and checked.
+
+    Parameters
+    ----------
+    request
+        The options.
+    scenario_file, intervention_file
+        Documents as read.
+    scenario
+        The scenario with ``--set`` in place, its plan not yet re-planned.
+    questions
+        One a regime, with the name of the regime; the name is empty for the scenario as it is.
+    catalogue
+        Priors, known values fixed.
+    evidence
+        Observations; empty for priors alone or draws from a file.
+    file_draws
+        Draws read from a file, None otherwise.
+    draws
+        Number of draws.
+    notes, warnings
+        What a reader should be told, one sentence each.
+    """
+
+    request: Request
+    scenario_file: ScenarioFile
+    intervention_file: InterventionFile
+    scenario: Scenario
+    questions: tuple[tuple[str, Question], ...]
+    catalogue: Catalogue
+    evidence: Evidence
+    file_draws: Draws | None
+    draws: int
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        """Where draws come from: ``file``, ``prior`` or ``posterior``."""
+        if self.file_draws is not None:
+            return "file"
+        return "posterior" if self.evidence.observations else "prior"
+
+    @property
+    def documents(self) -> dict[str, str]:
+        """Texts of the inputs by the name they have in a run directory."""
+        texts = {
+            "scenario.yaml": self.scenario_file.text,
+            "interventions.yaml": self.intervention_file.text,
+            "priors.yaml": self.catalogue.text,
+        }
+        for index, text in enumerate(self.evidence.texts.values(), start=1):
+            texts[f"evidence-{index}.yaml"] = text
+        return texts
+
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of every input, of the code and of the versions it runs with."""
+        request = self.request
+        options = {
+            "at_scale": request.at_scale,
+            "settings": dict(request.settings),
+            "only": list(request.only),
+            "bundles": {name: list(parts) for name, parts in request.bundles.items()},
+            "regime": request.regime,
+            "solver": request.solver,
+            "draws": self.draws,
+            "seed": request.seed,
+            "source": self.source,
+            "names": [request.scenario, request.interventions, request.priors, *request.evidence],
+        }
+        result = {name: _sha256(text.encode()) for name, text in self.documents.items()}
+        if request.parameter_draws is not None:
+            result["parameter draws"] = _sha256(Path(request.parameter_draws).read_bytes())
+        result["options"] = _sha256(json.dumps(options, sort_keys=True).encode())
+        result["code"] = code_digest()
+        result["versions"] = _sha256(json.dumps(versions(), sort_keys=True).encode())
+        return result
+
+    @property
+    def digest(self) -> str:
+        """One digest of all: equal inputs, code and versions give equal results."""
+        return _sha256(json.dumps(self.digests(), sort_keys=True).encode())
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def gather(request: Request) -> Inputs:
+    """Read and check everything a request names.
+
+    Raises
+    ------
+    InputError
+        With the problems of all inputs at once.
+    """
+    problems: list[Problem] = []
+
+    def attempt[T](read: object, *arguments: object, **options: object) -> T | None:
+        try:
+            return read(*arguments, **options)  # type: ignore[operator, no-any-return]
+        except InputError as error:
+            problems.extend(error.problems)
+            return None
+
+    scenario_file: ScenarioFile | None = attempt(read_scenario, request.scenario)
+    intervention_file: InterventionFile | None = attempt(read_interventions, request.interventions)
+    catalogue: Catalogue | None = attempt(read_catalogue, request.priors)
+    evidence: Evidence | None = attempt(read_evidence, request.evidence)
+    settings: dict[str, Value] | None = attempt(parse_settings, request.settings)
+    if scenario_file is None or intervention_file is None or catalogue is None or settings is None:
+        raise InputError(problems)
+
+    scenario: Scenario | None = attempt(
+        with_values, scenario_file.scenario, settings, source="--set"
+    )
+    known = {path: value for path, value in settings.items() if BY_PATH[path].kind == "real"}
+    catalogue = attempt(catalogue.with_fixed, known)
+    options: tuple[Intervention, ...] | None = attempt(
+        choose_options, intervention_file, request.only, request.bundles
+    )
+    regimes: tuple[Regime | None, ...] | None = attempt(
+        choose_regimes, intervention_file, request.regime
+    )
+    file_draws: Draws | None = None
+    if request.parameter_draws is not None and catalogue is not None:
+        file_draws = attempt(_draws_of_file, request, catalogue, known)
+    if problems or scenario is None or evidence is None or catalogue is None:
+        raise InputError(problems)
+    if options is None or regimes is None:
+        raise InputError(problems)
+    if request.at_scale is not None:
+        at_scale(scenario, request.at_scale, source="--at-scale")
+
+    questions = tuple(
+        (
+            regime.name if regime else "",
+            Question(
+                scenario=scenario,
+                interventions=options,
+                regime=regime,
+                scale=request.at_scale,
+                solver=request.solver,
+            ),
+        )
+        for regime in regimes
+    )
+    if file_draws is not None:
+        evidence = replace(evidence, sources=(), observations=(), texts={})
+    notes, warnings = _remarks(scenario_file, scenario, catalogue, evidence, file_draws)
+    return Inputs(
+        request=request,
+        scenario_file=scenario_file,
+        intervention_file=intervention_file,
+        scenario=scenario,
+        questions=questions,
+        catalogue=catalogue,
+        evidence=evidence,
+        file_draws=file_draws,
+        draws=len(file_draws) if file_draws is not None else (request.draws or 0),
+        notes=tuple(notes),
+        warnings=tuple(warnings),
+    )
+
+
+def parse_settings(settings: Mapping[str, str]) -> dict[str, Value]:
+    """Values of ``--set path=value``, read as YAML would read them.
+
+    Raises
+    ------
+    InputError
+        If a path is no field.
+    """
+    problems = []
+    values: dict[str, Value] = {}
+    for path, text in settings.items():
+        field = BY_PATH.get(path)
+        if field is None:
+            problems.append(
+                Problem(
+                    source="--set",
+                    path=path,
+                    message="unknown field",
+                    remedy=nearest(path, list(BY_PATH)),
+                )
+            )
+        elif text.strip().lower() in ("null", "~", ""):
+            values[path] = None
+        elif field.kind == "flag" and text.strip().lower() in ("true", "false"):
+            values[path] = text.strip().lower() == "true"
+        else:
+            values[path] = text.strip()
+    if problems:
+        raise InputError(problems)
+    return values
+
+
+def choose_options(
+    document: InterventionFile, only: Sequence[str], bundles: Mapping[str, Sequence[str]]
+) -> tuple[Intervention, ...]:
+    """The interventions to rank: those of ``--only``, or all, and the bundles.
+
+    Raises
+    ------
+    InputError
+        If a name is not in the file, is taken, or a bundle contradicts itself.
+    """
+    by_name = {intervention.name: intervention for intervention in document.interventions}
+    problems = [
+        Problem(
+            source="--only",
+            path=name,
+            message="there is no such intervention",
+            remedy=nearest(name, list(by_name)),
+        )
+        for name in only
+        if name not in by_name
+    ]
+    joined = []
+    for name, parts in bundles.items():
+        source = f"--bundle {name}"
+        problems.extend(
+            Problem(
+                source=source,
+                path=part,
+                message="there is no such intervention",
+                remedy=nearest(part, list(by_name)),
+            )
+            for part in parts
+            if part not in by_name
+        )
+        if name in by_name:
+            problems.append(Problem(source=source, message="an intervention has this name"))
+        if not problems:
+            joined.append(bundle(name, [by_name[part] for part in parts], source=source))
+    if problems:
+        raise InputError(problems)
+    chosen = [i for i in document.interventions if not only or i.name in only]
+    return (*chosen, *joined)
+
+
+def choose_regimes(document: InterventionFile, name: str | None) -> tuple[Regime | None, ...]:
+    """The regimes to answer for: none, one by name, or all of the file.
+
+    Raises
+    ------
+    InputError
+        If there is no regime of that name.
+    """
+    if name is None:
+        return (None,)
+    if name == ALL_REGIMES and document.regimes:
+        # The scenario as it is comes first: it is what the others are compared with.
+        return tuple(sorted(document.regimes, key=lambda regime: bool(regime.overrides)))
+    chosen = tuple(regime for regime in document.regimes if regime.name == name)
+    if not chosen:
+        raise InputError.single(
+            message="there is no such regime",
+            source="--regime",
+            path=name,
+            remedy=nearest(name, [*(regime.name for regime in document.regimes), ALL_REGIMES]),
+        )
+    return chosen
+
+
+def _draws_of_file(request: Request, catalogue: Catalogue, known: Mapping[str, Value]) -> Draws:
+    """Draws of a file; what the evidence bears on must be among them or be known.
+
+    A parameter whose prior is merely assumed may be left to the scenario's own assumption.
+    """
+    required = [
+        path
+        for path in catalogue.uncertain
+        if catalogue.entries[path].prior.basis != "assumed" and path not in known
+    ]
+    draws = read_draws(request.parameter_draws or "", required=required)
+    problems = [
+        Problem(
+            source=str(request.parameter_draws),
+            path=path,
+            message="the file holds draws of a field that --set makes known",
+            remedy="leave out the one or the other",
+        )
+        for path in known
+        if path in draws.columns
+    ]
+    if request.draws is not None and request.draws > len(draws):
+        problems.append(
+            Problem(
+                source=str(request.parameter_draws),
+                message=f"the file holds {len(draws)} draws, --draws asks for {request.draws}",
+                remedy="leave out --draws to use all",
+            )
+        )
+    if problems:
+        raise InputError(problems)
+    if request.draws is not None:
+        count = request.draws
+        draws = replace(
+            draws,
+            columns={path: column[:count] for path, column in draws.columns.items()},
+            chain=None if draws.chain is None else draws.chain[:count],
+        )
+    return draws
+
+
+def _remarks(
+    scenario_file: ScenarioFile,
+    scenario: Scenario,
+    catalogue: Catalogue,
+    evidence: Evidence,
+    file_draws: Draws | None,
+) -> tuple[list[str], list[str]]:
+    notes = []
+    defaulted = [p for p in scenario_file.defaulted if p not in ("n_pool", "notes", "name")]
+    uncertain = set(catalogue.uncertain if file_draws is None else file_draws.columns)
+    silent = [path for path in defaulted if path not in uncertain]
+    if silent:
+        notes.append(
+            "The scenario file is silent on "
+            + ", ".join(f"{path} ({scenario.value(path)})" for path in silent)
+            + ": the values in brackets are used."
+        )
+    if file_draws is not None:
+        notes.extend(file_draws.notes)
+        held = [path for path in catalogue.uncertain if path not in file_draws.columns]
+        if held:
+            notes.append(
+                "The draws file has no column for "
+                + ", ".join(f"{path} ({scenario.value(path)})" for path in held)
+                + ": the scenario's values in brackets are used."
+            )
+    stacks = {item for o in evidence.observations if (item := getattr(o, "stack", None))}
+    fleets = {item for o in evidence.observations if (item := getattr(o, "fleet", None))}
+    for kind, named, own in (
+        ("stack", stacks, scenario.stack),
+        ("fleet", fleets, scenario.fleet),
+    ):
+        if "mine" in named and own != "mine":
+            notes.append(
+                f"The evidence has observations of {kind} 'mine', the scenario runs {kind} "
+                f"'{own}': they inform it through the population only."
+            )
+    return notes, suspicions(to_values(scenario))

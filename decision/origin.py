@@ -1,0 +1,48 @@
+"""What a result was made with: versions, code and commit."""
+
+import hashlib
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+VERSIONED = ("fundworthy", "numpy", "scipy", "pymc", "pytensor", "nutpie", "numba", "arviz")
+"""Distributions whose version may change a number."""
+
+_PACKAGES = ("model", "priors", "decision", "reports")
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a number depends on."""
+    found = {}
+    for name in VERSIONED:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def code_digest() -> str:
+    """SHA-256 of the project's own modules and templates."""
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for package in _PACKAGES:
+        for path in sorted((root / package).rglob("*")):
+            if path.is_file() and path.suffix in (".py", ".yaml", ".md"):
+                digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def git_commit() -> str | None:
+    """Commit of the code, None outside a checkout."""
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(Path(__file__).resolve().parent), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()

@@ -1,0 +1,250 @@
+"""Every option on every draw, in chunks sized to the cache.
+
+Shapes: n draws; K options of which the first is "do nothing". Memory grows with what is returned
+only: two floats an option and draw, and a dozen a draw.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from model.interventions import DO_NOTHING, Intervention, Regime, apply
+from model.ledger import account, productive_accelerators
+from model.numerics import Value
+from model.scaling import at_scale, replicas_of_pool
+from model.scenario import Scenario, stack, substitute, take, with_values
+from model.substitution import ROUNDING, Solver, substitute_options
+
+CHUNK = 2048
+"""Draws of a chunk: the working set of the scaling curve stays near a megabyte a formula."""
+
+FATES = ("productive", "blocked", "discarded", "unavailable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of every draw.
+
+    Parameters
+    ----------
+    scenario
+        The scenario, its uncertain fields still at their own values.
+    interventions
+        Options besides doing nothing, in the order that breaks ties in names.
+    regime
+        Shift in operating space, applied after the draw; None for the scenario as it is.
+    scale
+        Accelerators the job is re-planned to on each draw, None for the plan as it is.
+    solver
+        How SEA is searched; None for gains alone, with SEA and the marginal accelerator NaN.
+    """
+
+    scenario: Scenario
+    interventions: tuple[Intervention, ...]
+    regime: Regime | None = None
+    scale: int | None = None
+    solver: Solver | None = "exact"
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the options, doing nothing first."""
+        return (DO_NOTHING, *(intervention.name for intervention in self.interventions))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcomes:
+    """Draws by options.
+
+    Parameters
+    ----------
+    options
+        Names, doing nothing first.
+    gain
+        Π with the option less Π of the baseline, in productive accelerators; (n, K). Differences
+        that are rounding are exactly zero.
+    sea
+        Substitution-equivalent accelerators; (n, K). +inf: cannot be bought.
+    fates
+        Shares of the baseline's time: productive, blocked, discarded, unavailable; (n, 4).
+    productive, pool
+        Π and accelerators of the baseline; (n,).
+    ettr, recovery_pressure
+        Of the baseline; (n,).
+    in_scope
+        Recovery pressure below the limit of the model's scope; (n,).
+    marginal
+        Productive accelerators that the next accelerator brings; (n,), NaN where there is none.
+    """
+
+    options: tuple[str, ...]
+    gain: np.ndarray
+    sea: np.ndarray
+    fates: np.ndarray
+    productive: np.ndarray
+    pool: np.ndarray
+    ettr: np.ndarray
+    recovery_pressure: np.ndarray
+    in_scope: np.ndarray
+    marginal: np.ndarray
+
+    @property
+    def draws(self) -> int:
+        """Number of draws."""
+        return int(self.gain.shape[0])
+
+
+def baseline_of(question: Question, columns: Mapping[str, Value]) -> Scenario:
+    """The baseline with draws in place: values, then the regime, then the scale.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    columns
+        Draws by dotted path, each of shape (n,); empty for the scenario's own values.
+
+    Raises
+    ------
+    InputError
+        If a draw, the regime or the scale makes an impossible scenario.
+    """
+    values = {path: np.reshape(column, (-1, 1)) for path, column in columns.items()}
+    scenario = with_values(question.scenario, values, source="draws")
+    if question.regime is not None:
+        scenario = with_values(
+            scenario, question.regime.overrides, source=f"regime {question.regime.name}"
+        )
+    if question.scale is not None:
+        scenario = at_scale(scenario, question.scale, source="--at-scale")
+    return scenario
+
+
+def evaluate(
+    question: Question,
+    columns: Mapping[str, np.ndarray],
+    *,
+    chunk: int = CHUNK,
+    jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> Outcomes:
+    """Evaluate every option on every draw.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    columns
+        Draws by dotted path, each of shape (n,).
+    chunk
+        Draws evaluated at once; the result does not depend on it.
+    jobs
+        Threads; the result does not depend on them.
+    progress
+        Called with the number of draws finished, from any thread.
+
+    Returns
+    -------
+    Outcomes
+        In the order of the draws.
+
+    Raises
+    ------
+    InputError
+        If an intervention makes an impossible scenario on some draw.
+    """
+    from joblib import Parallel, delayed
+
+    total = len(next(iter(columns.values()))) if columns else 1
+    baseline = baseline_of(question, columns)
+    for intervention in question.interventions:
+        apply(baseline, intervention)
+
+    result = _empty(question.options, total)
+    plans = _plans(baseline, total)
+
+    def work(start: int) -> None:
+        part = slice(start, min(start + chunk, total))
+        for rows in plans:
+            chosen = rows[np.searchsorted(rows, part.start) : np.searchsorted(rows, part.stop)]
+            if chosen.size:
+                _fill(result, chosen, take(baseline, chosen), question)
+        if progress is not None:
+            progress(part.stop - part.start)
+
+    Parallel(n_jobs=jobs, prefer="threads")(
+        delayed(work)(start) for start in range(0, total, chunk)
+    )
+    return result
+
+
+def _empty(options: Sequence[str], total: int) -> Outcomes:
+    shapes = {"gain": (total, len(options)), "sea": (total, len(options)), "fates": (total, 4)}
+    arrays = {
+        field.name: np.empty(shapes.get(field.name, (total,)))
+        for field in fields(Outcomes)
+        if field.name not in ("options", "in_scope")
+    }
+    return Outcomes(options=tuple(options), in_scope=np.empty(total, dtype=bool), **arrays)
+
+
+def _plans(scenario: Scenario, total: int) -> list[np.ndarray]:
+    """Rows by plan, ascending: a curve belongs to one data-parallel size and one pool."""
+    dp = scenario.parallelism.dp
+    keys = [np.reshape(dp, (-1, 1))] if np.ndim(dp) else []
+    if scenario.n_pool is not None:
+        keys.append(np.reshape(replicas_of_pool(scenario, np.asarray(scenario.pool)), (-1, 1)))
+    if all(key.size == 1 for key in keys):
+        return [np.arange(total)]
+    key = np.hstack([np.broadcast_to(key, (total, 1)) for key in keys])
+    _, inverse = np.unique(key, axis=0, return_inverse=True)
+    inverse = inverse.ravel()
+    return [np.flatnonzero(inverse == group) for group in range(int(inverse.max()) + 1)]
+
+
+def _fill(result: Outcomes, target: np.ndarray, scenario: Scenario, question: Question) -> None:
+    """Evaluate draws of one plan into their rows."""
+    plan = scenario.parallelism
+    one_plan = {
+        "parallelism.dp": int(np.min(plan.dp)),
+        "parallelism.global_batch_seqs": int(np.min(plan.global_batch_seqs)),
+    }
+    scenario = substitute(scenario, one_plan)
+    ledger = account(scenario)
+    treated = _treated(scenario, question.interventions, target.size)
+    baseline = treated[:, :1]
+    gain = treated - baseline
+    gain[np.abs(gain) <= ROUNDING * baseline] = 0.0
+
+    def column(value: Value) -> np.ndarray:
+        return np.broadcast_to(np.reshape(value, (-1,)), target.shape)
+
+    result.gain[target] = gain
+    if question.solver is None:
+        result.sea[target] = np.nan
+        result.marginal[target] = np.nan
+    else:
+        found = substitute_options(scenario, baseline, baseline + gain, solver=question.solver)
+        result.sea[target] = found.sea
+        result.marginal[target] = column(found.marginal)
+    for index, fate in enumerate(FATES):
+        result.fates[target, index] = column(ledger.fates[fate])
+    result.productive[target] = column(baseline)
+    result.pool[target] = column(scenario.pool)
+    result.ettr[target] = column(ledger.ettr)
+    result.recovery_pressure[target] = column(ledger.recovery_pressure)
+    result.in_scope[target] = column(ledger.in_scope)
+
+
+def _treated(scenario: Scenario, interventions: Sequence[Intervention], draws: int) -> np.ndarray:
+    """Π with each option, doing nothing first; (n, K). One evaluation for all that can share it."""
+    options = [scenario, *(apply(scenario, option, check=False) for option in interventions)]
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, option in enumerate(options):
+        key = (option.parallelism.recompute, option.scaling_mode)
+        groups.setdefault(key, []).append(index)
+    treated = np.empty((draws, len(options)))
+    for members in groups.values():
+        stacked = stack([options[index] for index in members], axis=1)
+        treated[:, members] = productive_accelerators(stacked)
+    return treated

@@ -1,0 +1,245 @@
+"""The command that ranks interventions: which is worth funding, and how sure is that."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from decision.options import add_question_options, count, request_of
+
+if TYPE_CHECKING:
+    from decision.inputs import Inputs
+    from decision.summary import Answer
+    from priors.draws import Draws
+    from priors.posterior import Posterior
+
+EXIT_INPUT = 2
+EXIT_UNCONVERGED = 3
+EXIT_INTERRUPTED = 130
+
+EXAMPLES = """\
+examples:
+  python -m decision.rank --draws 5000
+      the shipped reference scenario under the published evidence
+  python -m decision.rank --scenario mine.yaml --evidence published --evidence mine-evidence.yaml
+      one's own cluster, with one's own measurements beside the published ones
+  python -m decision.rank --at-scale 65536 --only reliability_2x,fast_checkpoint \\
+      --bundle both=reliability_2x+fast_checkpoint
+  python -m decision.rank --parameter-draws draws.csv --solver published
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Options of the command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m decision.rank",
+        description="Ranks infrastructure interventions for a training cluster by what they are "
+        "worth, with the uncertainty, and writes a run directory with a funding memo.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_question_options(parser)
+    add = parser.add_argument
+    add(
+        "--chunk",
+        type=count,
+        metavar="N",
+        help="draws evaluated at once; changes no result (e.g. --chunk 512)",
+    )
+    add(
+        "--jobs",
+        type=count,
+        default=1,
+        metavar="N",
+        help="threads; changes no result; default 1 (e.g. --jobs 2)",
+    )
+    add(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="the run directory, default below runs/ (e.g. --out runs/board-meeting)",
+    )
+    add(
+        "--force",
+        action="store_true",
+        help="recompute, and replace an older run in the directory (e.g. --out runs/x --force)",
+    )
+    add(
+        "--accept-unconverged",
+        action="store_true",
+        help="exit 0 even if the sampler's diagnostics fail (the run stays marked)",
+    )
+    add(
+        "--format",
+        choices=("table", "json"),
+        default="table",
+        help="what is printed (e.g. --format json | jq .answers)",
+    )
+    add("--quiet", action="store_true", help="no progress (e.g. --quiet > ranking.txt)")
+    return parser
+
+
+def draw(
+    inputs: "Inputs", say: Callable[[str], None]
+) -> tuple["Draws", "Draws | None", "Posterior | None"]:
+    """Draws to rank on, prior draws to compare them with, and the posterior they came from."""
+    from priors.draws import prior_draws
+
+    if inputs.file_draws is not None:
+        return inputs.file_draws, None, None
+    prior = prior_draws(inputs.catalogue, inputs.draws, inputs.request.seed)
+    if inputs.source == "prior":
+        return prior, prior, None
+    from priors.posterior import condition
+
+    posterior = condition(
+        inputs.catalogue,
+        inputs.evidence,
+        inputs.scenario,
+        draws=inputs.draws,
+        seed=inputs.request.seed,
+        progress=say,
+    )
+    return posterior.draws, prior, posterior
+
+
+def answer_all(
+    inputs: "Inputs",
+    draws: "Draws",
+    prior: "Draws | None",
+    *,
+    chunk: int | None,
+    jobs: int,
+    advance: Callable[[int], None],
+) -> "list[Answer]":
+    """Rank under every regime asked for."""
+    from decision.outcomes import CHUNK, evaluate
+    from decision.ranking import first_place_credit, rank_options
+    from decision.summary import Answer
+
+    answers = []
+    for regime, question in inputs.questions:
+        options: dict[str, Any] = {"chunk": chunk or CHUNK, "jobs": jobs, "progress": advance}
+        outcomes = evaluate(question, draws.columns, **options)
+        ranking = rank_options(outcomes, draws.chain)
+        shares: dict[str, float] = {}
+        if prior is draws:
+            shares = {standing.option: standing.p_first for standing in ranking.standings}
+        elif prior is not None:
+            before = evaluate(question, prior.columns, **options)
+            means = first_place_credit(before).mean(axis=0)
+            shares = dict(zip(before.options, map(float, means), strict=True))
+        answers.append(
+            Answer(
+                regime=regime,
+                question=question,
+                outcomes=outcomes,
+                ranking=ranking,
+                prior_shares=shares,
+            )
+        )
+    return answers
+
+
+def compute(
+    options: argparse.Namespace,
+    inputs: "Inputs",
+    directory: Path,
+    render: Callable[[Mapping[str, Any], Path], None],
+) -> Mapping[str, Any]:
+    """Draw, rank and write the run; returns its summary."""
+    import time
+
+    from decision.progress import Progress
+    from decision.run import write_run
+    from decision.summary import describe
+
+    started = time.monotonic()
+    with Progress(quiet=options.quiet) as progress:
+        draws, prior, posterior = draw(inputs, progress.say)
+        total = inputs.draws * len(inputs.questions)
+        compared = prior is not None and prior is not draws
+        progress.start(f"ranking {inputs.draws:,} draws", total * (2 if compared else 1))
+        answers = answer_all(
+            inputs, draws, prior, chunk=options.chunk, jobs=options.jobs, advance=progress.advance
+        )
+        progress.say("writing the run")
+        summary = describe(inputs, answers, draws, prior, posterior)
+        write_run(
+            directory,
+            inputs=inputs,
+            answers=answers,
+            draws=draws,
+            summary=summary,
+            posterior=posterior,
+            wall_time_s=time.monotonic() - started,
+            render=render,
+        )
+    return summary
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Returns
+    -------
+    int
+        0, 2 for bad input, 3 for a posterior that did not converge, 130 when interrupted.
+    """
+    options = build_parser().parse_args(argv)
+
+    from model.errors import FundworthyError
+
+    try:
+        from decision.inputs import gather
+        from decision.run import default_directory, find_run
+
+        inputs = gather(request_of(options))
+        directory = options.out or default_directory(inputs)
+        summary: Mapping[str, Any] | None
+        summary = find_run(directory, inputs.digest, force=options.force)
+        if summary is None:
+            from reports.figures import write_figures
+            from reports.memo import render_memo
+
+            def render(content: Mapping[str, Any], target: Path) -> None:
+                (target / "memo.md").write_text(render_memo(content), encoding="utf-8")
+                (target / "figures").mkdir()
+                write_figures(content, target / "figures")
+
+            summary = compute(options, inputs, directory, render)
+        if options.format == "json":
+            import json
+
+            print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
+        else:
+            import shutil
+
+            from reports.terminal import render as render_table
+
+            width = shutil.get_terminal_size((100, 24)).columns
+            color = sys.stdout.isatty()
+            print(render_table(summary, width=max(80, min(width, 120)), color=color), end="")
+            print(f"\nRun: {directory}")
+    except FundworthyError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_INPUT
+    except KeyboardInterrupt:
+        print("interrupted: nothing was written", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    sampler = summary["sampler"]
+    if sampler is not None and not sampler["converged"] and not options.accept_unconverged:
+        print(
+            "error: the posterior did not converge: "
+            + "; ".join(sampler["reasons"])
+            + f"\nthe run is written and marked: {directory}"
+            "\nuse more draws, or --accept-unconverged to take it as it is",
+            file=sys.stderr,
+        )
+        return EXIT_UNCONVERGED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""The tables of the memo."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports import findings
+from reports.markdown import LONGEST_SOURCE, MEMO, cell, escaped, table
+from reports.numbers import NOTHING
+
+MOST_ASSUMPTIONS = 14
+"""Rows that leave the memo on two pages; the others are named."""
+
+
+def options_table(answer: Mapping[str, Any]) -> str:
+    """What each option is worth, best first."""
+    effective = answer["effective_draws"]
+    rows = []
+    for option in answer["options"]:
+        baseline = option["option"] == findings.DO_NOTHING
+        unattainable = option["p_unattainable"]
+        rows.append(
+            [
+                f"{cell(option['option'])}: {cell(option['description'])}",
+                *(
+                    NOTHING if baseline else MEMO.sea(option["sea"][key])
+                    for key in ("p10", "p50", "p90")
+                ),
+                NOTHING if baseline else MEMO.estimate(unattainable, effective),
+                MEMO.share_with_error(option["p_first"], option["p_first_mcse"], effective),
+                MEMO.amount_with_error(option["expected_regret"], option["expected_regret_mcse"]),
+            ]
+        )
+    heads = (
+        "Option",
+        "Ceiling, pays in 90%",
+        "in 50%",
+        "in 10%",
+        "Cannot be bought",
+        "Ranks first",
+        "Expected loss",
+    )
+    return table(heads, rows, "lrrrrrr")
+
+
+def regimes_table(answers: Sequence[Mapping[str, Any]]) -> str:
+    """What changes between regimes, under its heading; empty where there is one only."""
+    if len(answers) == 1:
+        return ""
+    rows = []
+    for answer in answers:
+        chosen = findings.option_of(answer, answer["recommended"])
+        outside, effective = answer["p_out_of_scope"], answer["effective_draws"]
+        rows.append(
+            [
+                findings.regime_name(answer, MEMO),
+                cell(answer["leader"]),
+                findings.first_place(answer, answer["leader"], MEMO),
+                cell(chosen["option"]),
+                MEMO.sea(chosen["sea"]["p10"]),
+                MEMO.sea(chosen["sea"]["p50"]),
+                MEMO.estimate(outside, effective),
+            ]
+        )
+    heads = (
+        "Regime",
+        "Most often first",
+        "in",
+        "Least expected loss",
+        "its ceiling, 90%",
+        "50%",
+        "Out of scope",
+    )
+    return f"## What changes in other regimes\n\n{table(heads, rows, 'llrlrrr')}\n\n"
+
+
+def assumptions_table(summary: Mapping[str, Any]) -> str:
+    """What is uncertain, before and after the evidence, with basis, source and owner."""
+    parameters = summary["parameters"]
+    after = "After evidence" if summary["question"]["source"] == "posterior" else "In the file"
+    columns = [
+        (head, key)
+        for head, key in (("Before evidence", "prior"), (after, "posterior"))
+        if any(parameter[key] for parameter in parameters)
+    ]
+    heads = ["Assumption", *(f"{head}: P50 (P10–P90)" for head, _ in columns)]
+    heads += ["Basis and source", "Owner"]
+    rows = []
+    for parameter in parameters[:MOST_ASSUMPTIONS]:
+        unit = "" if parameter["unit"] in {"", "1"} else f", {escaped(parameter['unit'])}"
+        rows.append(
+            [
+                f"{cell(parameter['meaning'])}{unit}",
+                *(_quantiles(parameter[key]) for _, key in columns),
+                f"{escaped(parameter['basis'])}: {cell(parameter['source'], LONGEST_SOURCE)}",
+                cell(parameter["owner"]) or NOTHING,
+            ]
+        )
+    if not rows:
+        return "No parameter of the scenario is uncertain in this run."
+    text = table(heads, rows, "l" * len(heads))
+    left_out = [cell(parameter["path"]) for parameter in parameters[MOST_ASSUMPTIONS:]]
+    return f"{text}\n\nAlso uncertain: {', '.join(left_out)}." if left_out else text
+
+
+def _quantiles(spread: Mapping[str, Any] | None) -> str:
+    if spread is None or spread["p50"] is None:
+        return NOTHING
+    low, middle, high = (MEMO.beside(spread["p50"], spread[key]) for key in ("p10", "p50", "p90"))
+    return f"{middle} ({low}–{high})"

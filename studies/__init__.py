@@ -1,0 +1,1 @@
+"""Studies: commands that put the parts together to answer one question each."""

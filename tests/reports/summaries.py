@@ -1,0 +1,290 @@
+"""Small summaries, written by hand: the form of ``summary.json`` and nothing of its making."""
+
+import copy
+
+FATES = {
+    "productive": (0.538, 0.449, 0.537, 0.627),
+    "blocked": (0.345, 0.279, 0.345, 0.410),
+    "discarded": (0.088, 0.044, 0.085, 0.137),
+    "unavailable": (0.029, 0.028, 0.029, 0.030),
+}
+
+
+def spread(mean, p10, p50, p90):
+    return {"mean": mean, "p10": p10, "p50": p50, "p90": p90}
+
+
+def quantile(value, mcse=None, status="attainable"):
+    return {"value": value, "mcse": mcse, "status": status}
+
+
+UNATTAINABLE = quantile(None, None, "unattainable")
+HARMFUL = quantile(None, None, "unattainable downward")
+
+
+def option(name, p_first, sea, *, gain, regret, description="Change something", **fields):
+    """An option; `sea` holds three values, None for unattainable, or records."""
+    records = [
+        value
+        if isinstance(value, dict)
+        else UNATTAINABLE
+        if value is None
+        else quantile(value, max(abs(value) / 50, 0.1))
+        for value in sea
+    ]
+    return {
+        "option": name,
+        "description": description,
+        "p_first": p_first,
+        "p_first_mcse": (p_first * (1 - p_first) / 5000) ** 0.5,
+        "p_first_in_scope": p_first,
+        "p_first_prior": p_first / 2,
+        "p_tied": 0.0,
+        "sea": dict(zip(("p10", "p50", "p90"), records, strict=True)),
+        "p_unattainable": 0.0,
+        "p_positive": 1.0,
+        "gain_mean": gain,
+        "gain_mcse": abs(gain) / 150,
+        "expected_regret": regret,
+        "expected_regret_mcse": regret / 60,
+        "regret_p90": 2.5 * regret,
+        "ranks": [],
+        **fields,
+    }
+
+
+def nothing(p_first=0.0, *, regret=1064.0):
+    zero = quantile(0.0, 0.0)
+    return option(
+        "do_nothing",
+        p_first,
+        (zero, zero, zero),
+        gain=0.0,
+        regret=regret,
+        description="Change nothing",
+        p_positive=0.0,
+    )
+
+
+def separated(first, second):
+    """How two options are told apart, their gains by their own expectations."""
+    return {
+        "first": first["option"],
+        "second": second["option"],
+        "share_difference": first["p_first"] - second["p_first"],
+        "share_difference_mcse": 0.0119,
+        "p_beats": 0.9,
+        "p_beats_mcse": 0.0042,
+        "gain_difference": first["gain_mean"] - second["gain_mean"],
+        "gain_difference_mcse": 5.25,
+        "material": 16.876,
+    }
+
+
+def answer(options, **fields):
+    """An answer whose derived fields follow from its options unless given."""
+    first, second = options[0], options[1] if len(options) > 1 else None
+    for row, one in enumerate(options):
+        if not one["ranks"]:
+            rest = (1 - one["p_first"]) / max(1, len(options) - 1)
+            one["ranks"] = [one["p_first"]] + [rest] * (len(options) - 1)
+        one["ranks"] = one["ranks"][: len(options)] or [float(row == 0)]
+    chosen = min(options, key=lambda one: one["expected_regret"])
+    separation = None if second is None else separated(first, second)
+    separation_recommended = None if chosen is first else separated(chosen, first)
+    productive, *_ = FATES.values()
+    return {
+        "regime": "",
+        "baseline": {
+            "accelerators": 16384,
+            "pool": 16876,
+            "below_indicative": False,
+            "fates": {fate: spread(*values) for fate, values in FATES.items()},
+            "ucf": spread(*productive),
+            "ettr": spread(0.778, 0.661, 0.781, 0.891),
+            "productive_accelerators": spread(9078.0, 7580.0, 9075.0, 10577.0),
+            "marginal_accelerator": spread(0.3767, 0.2602, 0.3749, 0.4938),
+            "recovery_pressure": spread(0.18, 0.078, 0.175, 0.292),
+            "point": {
+                "fates": {
+                    "productive": 0.6274,
+                    "blocked": 0.2986,
+                    "discarded": 0.0446,
+                    "unavailable": 0.0294,
+                },
+                "ucf": 0.6274,
+                "ettr": 0.8885,
+                "mfu": 0.377,
+                "productive_accelerators": 10587.8,
+                "marginal_accelerator": 0.5028,
+                "recovery_pressure": 0.082,
+            },
+        },
+        "options": options,
+        "leader": first["option"],
+        "leader_in_scope": first["option"],
+        "recommended": chosen["option"],
+        "separation": separation,
+        "separation_recommended": separation_recommended,
+        "p_out_of_scope": 0.21,
+        "p_past_peak": 0.0,
+        "tied_draws": 0.0,
+        "effective_draws": 5000.0,
+        **fields,
+    }
+
+
+def parameter(path="kernel.kernel_efficiency", meaning="achieved share of the peak", **fields):
+    return {
+        "path": path,
+        "unit": "1",
+        "meaning": meaning,
+        "prior": spread(0.575, 0.475, 0.575, 0.675),
+        "posterior": spread(0.571, 0.541, 0.570, 0.602),
+        "basis": "published",
+        "source": "Nanyonga 2026, uncertainty study",
+        "rationale": "range of the study",
+        "owner": "performance engineering",
+        **fields,
+    }
+
+
+def summary(*answers, question=None, **fields):
+    """A run with the given answers."""
+    return copy.deepcopy(
+        {
+            "format": 1,
+            "question": {
+                "scenario": "reference_405b_16k",
+                "stack": "llama3",
+                "fleet": "mine",
+                "window_days": 30.0,
+                "scaling_mode": "strong",
+                "scale": None,
+                "overrides": {},
+                "solver": "exact",
+                "draws": 5000,
+                "seed": 1,
+                "source": "posterior",
+                "draws_file": None,
+                "evidence": ["published"],
+                "priors": "published",
+                "interventions": "published",
+                **(question or {}),
+            },
+            "notes": [],
+            "warnings": [],
+            "answers": list(answers),
+            "parameters": [parameter()],
+            "sampler": {
+                "converged": True,
+                "accepted": False,
+                "rhat_max": 1.003,
+                "ess_bulk_min": 1736.0,
+                "ess_tail_min": 1500.0,
+                "divergences": 0,
+                "chains": 4,
+                "reasons": [],
+            },
+            "provenance": {
+                "version": "0.1.0",
+                "git_commit": "abcdef0",
+                "digest": "0123456789abcdef" * 4,
+                "seed": 1,
+            },
+            **fields,
+        }
+    )
+
+
+def clear_winner():
+    return answer(
+        [
+            option("halve_failures", 0.83, (920.0, 2560.0, 6200.0), gain=910.0, regret=41.0),
+            option("fast_restart", 0.17, (243.0, 1530.0, 5700.0), gain=658.0, regret=293.0),
+            nothing(regret=951.0),
+        ]
+    )
+
+
+def split_decision():
+    """The leader by share is not the option with the least expected regret."""
+    base = answer(
+        [
+            option("fast_checkpoint", 0.372, (578.0, 2176.0, 5347.0), gain=803.0, regret=260.0),
+            option("halve_failures", 0.337, (924.0, 2558.0, 6198.0), gain=911.0, regret=153.0),
+            option("fast_restart", 0.291, (243.0, 1527.0, 5726.0), gain=658.0, regret=406.0),
+            nothing(),
+        ]
+    )
+    base["separation"] |= {"p_beats": 0.432, "gain_difference": -108.0}
+    return base
+
+
+def nothing_worth_funding():
+    return answer(
+        [
+            nothing(1.0, regret=0.0),
+            option(
+                "add_spares",
+                0.0,
+                (-396.0, -396.0, -396.0),
+                gain=-151.0,
+                regret=151.0,
+                description="Hold more spares",
+                p_positive=0.0,
+            ),
+        ]
+    )
+
+
+def unattainable():
+    return answer(
+        [
+            option(
+                "halve_failures",
+                0.62,
+                (None, None, None),
+                gain=7779.0,
+                regret=1075.0,
+                p_unattainable=0.995,
+            ),
+            option(
+                "fast_restart",
+                0.38,
+                (7810.0, None, None),
+                gain=6466.0,
+                regret=2389.0,
+                p_unattainable=0.736,
+            ),
+            option("add_spares", 0.0, (HARMFUL, -2637.0, None), gain=-37.6, regret=8817.0),
+            nothing(regret=8854.0),
+        ],
+        p_past_peak=0.782,
+    )
+
+
+def many_options(names=None):
+    """Eleven options, as many as the published study has."""
+    names = names or [f"intervention_{i}" for i in range(10)]
+    shares = [0.37, 0.33, 0.15, 0.13, 0.01, 0.01, 0.0, 0.0, 0.0, 0.0]
+    options = [
+        option(
+            name,
+            share,
+            (100.0 * (11 - i), 300.0 * (11 - i), 600.0 * (11 - i)),
+            gain=100.0 * (10 - i),
+            regret=100.0 + 90.0 * i,
+        )
+        for i, (name, share) in enumerate(zip(names, shares, strict=True))
+    ]
+    return answer([*options, nothing(regret=1100.0)])
+
+
+CASES = {
+    "clear_winner": clear_winner,
+    "split_decision": split_decision,
+    "nothing_worth_funding": nothing_worth_funding,
+    "unattainable": unattainable,
+    "many_options": many_options,
+}
