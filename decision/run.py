@@ -69,6 +69,24 @@ def find_run(directory: Path, digest: str, *, force: bool) -> dict[str, Any] | N
     return None
 
 
+def check_place(directory: Path) -> None:
+    """Find out that a run cannot be written before it is computed.
+
+    Raises
+    ------
+    InputError
+        If no directory can be made there.
+    """
+    parent = directory.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=parent):
+            pass
+    except OSError as error:
+        raise _unwritable(directory, error) from None
+
+
 def write_run(
     directory: Path,
     *,

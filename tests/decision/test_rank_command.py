@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -353,13 +352,14 @@ def test_two_bad_files_are_reported_together(
     assert "the list is empty" in printed
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_unwritable_directory_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tmp_path.chmod(0o500)
-    try:
-        assert rank("--evidence", "none", "--draws", 20, "--out", tmp_path / "run") == 2
-    finally:
-        tmp_path.chmod(0o700)
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a place nobody may write to")
+def test_unwritable_directory_is_named_before_anything_is_computed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Asked with a posterior, which would take half a minute.
+    started = time.monotonic()
+    assert rank("--out", "/proc/fundworthy/run") == 2
+    assert time.monotonic() - started < 10
     assert "cannot be written" in capsys.readouterr().err
 
 
