@@ -34,6 +34,10 @@ COMMANDS = {
         module="studies.benchmark",
         summary="measure the performance figures the project claims",
     ),
+    "reproduce": Command(
+        module="studies.reproduce",
+        summary="regenerate the published study, with a verdict on each of its claims",
+    ),
 }
 
 

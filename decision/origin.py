@@ -8,7 +8,7 @@ from pathlib import Path
 VERSIONED = ("fundworthy", "numpy", "scipy", "pymc", "pytensor", "nutpie", "numba", "arviz")
 """Distributions whose version may change a number."""
 
-_PACKAGES = ("model", "priors", "decision", "reports")
+_PACKAGES = ("model", "priors", "decision", "studies", "reports")
 
 
 def versions() -> dict[str, str]:

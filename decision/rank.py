@@ -193,7 +193,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     try:
         from decision.inputs import gather
-        from decision.run import check_place, default_directory, find_run
+        from decision.place import check_writable
+        from decision.run import default_directory, find_run
 
         inputs = gather(request_of(options))
         directory = options.out or default_directory(inputs)
@@ -208,7 +209,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 (target / "figures").mkdir()
                 write_figures(content, target / "figures")
 
-            check_place(directory)
+            check_writable(directory)
             summary = compute(options, inputs, directory, render)
         if options.format == "json":
             import json

@@ -2,10 +2,7 @@
 
 import csv
 import json
-import os
 import platform
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +12,7 @@ import numpy as np
 
 from decision.inputs import Inputs
 from decision.origin import git_commit, versions
+from decision.place import beside, put_in_place
 from decision.ranking import winners
 from decision.summary import RANKING_COLUMNS, Answer, ranking_rows
 from model.errors import InputError
@@ -69,24 +67,6 @@ def find_run(directory: Path, digest: str, *, force: bool) -> dict[str, Any] | N
     return None
 
 
-def check_place(directory: Path) -> None:
-    """Find out that a run cannot be written before it is computed.
-
-    Raises
-    ------
-    InputError
-        If no directory can be made there.
-    """
-    parent = directory.absolute().parent
-    while not parent.exists():
-        parent = parent.parent
-    try:
-        with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=parent):
-            pass
-    except OSError as error:
-        raise _unwritable(directory, error) from None
-
-
 def write_run(
     directory: Path,
     *,
@@ -118,14 +98,7 @@ def write_run(
     InputError
         If the place cannot be written.
     """
-    directory = directory.absolute()
-    try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
-    except OSError as error:
-        raise _unwritable(directory, error) from None
-    try:
-        partial.chmod(0o777 & ~_umask())
+    with beside(directory) as partial:
         (partial / "inputs").mkdir()
         for name, text in inputs.documents.items():
             (partial / "inputs" / name).write_text(text, encoding="utf-8")
@@ -138,37 +111,7 @@ def write_run(
             partial / PROVENANCE, provenance(inputs, summary, draws, wall_time_s=wall_time_s)
         )
         render(summary, partial)
-        _replace(directory, partial)
-    except OSError as error:
-        raise _unwritable(directory, error) from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _replace(directory: Path, partial: Path) -> None:
-    """Put a whole run in place of nothing, of an empty directory or of an older run."""
-    older = None
-    if directory.exists():
-        older = Path(tempfile.mkdtemp(prefix=f".{directory.name}-old-", dir=directory.parent))
-        directory.rename(older / directory.name)
-    partial.rename(directory)
-    if older is not None:
-        shutil.rmtree(older, ignore_errors=True)
-
-
-def _unwritable(directory: Path, error: OSError) -> InputError:
-    return InputError.single(
-        message=f"cannot be written ({error.strerror or error})",
-        source="--out",
-        path=str(directory),
-        remedy="choose a directory you may write to",
-    )
+        put_in_place(partial, directory)
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -1,0 +1,324 @@
+"""The job's timeline event by event: the independent check of :mod:`model.recovery`.
+
+Every wall-clock second of the running window is booked when it passes, to steps, checkpoints,
+discarded work, detection or restart; nothing is rescaled afterwards.
+
+Shapes: a scenario's real fields are scalars, (n,) or (n, 1); R replicates; accounts are (n, R).
+The loop goes over events, and only over the timelines that have not reached their end.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from model.errors import InputError
+from model.numerics import Value
+from model.scenario import Scenario
+
+SECONDS_PER_DAY = 86_400.0
+
+CONSERVATION_TOLERANCE = 1e-9
+"""Booked seconds may differ from the window by this share: rounding of some thousand sums."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureProcess:
+    """How failures come. As it stands: the published process, independent exponential gaps.
+
+    Each departure keeps the mean rate at which nodes fail, so that what changes is due to the
+    process and not to more failures.
+
+    Parameters
+    ----------
+    weibull_shape
+        Shape k of Weibull gaps of mean 1/λ, renewed by each restart; below 1 failures cluster
+        after a restart, above 1 they come with age.
+    rate_dispersion
+        Squared coefficient of variation φ of the rate from one replicate to another: the rate is
+        λ·G, G gamma of mean 1 and variance φ, for the whole window. Counts are then negative
+        binomial with variance m + φm².
+    nodes_per_failure
+        Mean number of nodes that fail at once, geometric. One such event is one interruption of
+        the job, so that interruptions come at λ/mean; all its nodes need a spare at once, and
+        where the free ones do not suffice the job waits for one repair. At 1 the wait is the
+        published expectation, above it is drawn event by event.
+    """
+
+    weibull_shape: float = 1.0
+    rate_dispersion: float = 0.0
+    nodes_per_failure: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no process."""
+        if not self.weibull_shape > 0:
+            raise InputError.single(
+                message=f"got {self.weibull_shape}, a shape is positive",
+                source="failure process",
+                path="weibull_shape",
+            )
+        if not self.rate_dispersion >= 0:
+            raise InputError.single(
+                message=f"got {self.rate_dispersion}, a variance is at least 0",
+                source="failure process",
+                path="rate_dispersion",
+            )
+        if not self.nodes_per_failure >= 1:
+            raise InputError.single(
+                message=f"got {self.nodes_per_failure}, at least one node fails",
+                source="failure process",
+                path="nodes_per_failure",
+            )
+
+
+PUBLISHED_PROCESS = FailureProcess()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """Booked seconds per accelerator of the job; all of shape (n, R).
+
+    Parameters
+    ----------
+    window_s
+        Running window W = T(1 − u); shape (n, 1).
+    running_s
+        Steps whose result survives.
+    checkpoint_s
+        Blocking writes of checkpoints that become durable, or that the window's end interrupts.
+    lost_s
+        Time between the last durable checkpoint and a failure.
+    detection_s
+        Time until failures are detected.
+    restart_s
+        Restarts, with the wait for a repair.
+    failures
+        Interruptions of the job.
+    """
+
+    window_s: np.ndarray
+    running_s: np.ndarray
+    checkpoint_s: np.ndarray
+    lost_s: np.ndarray
+    detection_s: np.ndarray
+    restart_s: np.ndarray
+    failures: np.ndarray
+
+    @property
+    def discarded_s(self) -> np.ndarray:
+        """Lost work and the time until detection."""
+        return np.asarray(self.lost_s + self.detection_s)
+
+    @property
+    def replicates(self) -> int:
+        """Number of replicates R."""
+        return int(self.running_s.shape[1])
+
+
+_ACCOUNTS = ("running_s", "checkpoint_s", "lost_s", "detection_s", "restart_s", "failures")
+
+
+class _Job(NamedTuple):
+    """What a timeline needs of a scenario, one value a configuration or one a timeline."""
+
+    rate_per_s: np.ndarray
+    write_s: np.ndarray
+    interval_s: np.ndarray
+    detection_s: np.ndarray
+    restart_s: np.ndarray
+    repair_s: np.ndarray
+    spares: np.ndarray
+    wait_probability: np.ndarray
+    window_s: np.ndarray
+
+
+def standard_error(values: np.ndarray) -> np.ndarray:
+    """Standard error of means over replicates, s/√R; shape (n,).
+
+    Raises
+    ------
+    InputError
+        If there is one replicate only.
+    """
+    count = values.shape[1]
+    if count <= 1:
+        raise InputError.single(
+            message="got 1 replicate, a standard error needs two", source="timeline"
+        )
+    return np.asarray(values.std(axis=1, ddof=1) / np.sqrt(count))
+
+
+def simulate(
+    scenario: Scenario,
+    replicates: int,
+    generator: np.random.Generator,
+    *,
+    process: FailureProcess = PUBLISHED_PROCESS,
+) -> Timeline:
+    """Live through the window, failure by failure.
+
+    A cycle is: steps, with a checkpoint written after each interval, until the failure; what lies
+    after the last durable checkpoint is lost; detection; restart. The first interval after a
+    restart begins anew. The window's end cuts whatever is under way; unfinished work is kept,
+    since no failure has undone it.
+
+    Parameters
+    ----------
+    scenario
+        The job, with scalars or one row of fields a configuration.
+    replicates
+        Timelines of each configuration.
+    generator
+        Source of randomness.
+    process
+        How failures come.
+
+    Returns
+    -------
+    Timeline
+        Means over replicates estimate the expectations of :func:`model.recovery.recover`, with
+        the error of :func:`standard_error`.
+
+    Raises
+    ------
+    ArithmeticError
+        If the booked seconds do not fill the window: a fault of this code, not of the input.
+
+    References
+    ----------
+    Nanyonga 2026, section 3 of the published definitions, second implementation.
+    """
+    configurations = _job(scenario)
+    shape = (configurations.window_s.shape[0], replicates)
+    job = _Job(*(np.broadcast_to(column, shape).ravel() for column in configurations))
+    window = job.window_s
+    mean_gap = _mean_gaps(job.rate_per_s, process, generator)
+    left = window.copy()
+    booked = np.zeros((len(_ACCOUNTS), window.size))
+    # Finished timelines are put here, so that the loop works on whole arrays of open ones.
+    ledger = np.empty_like(booked)
+
+    open_ = np.arange(window.size)
+    while open_.size:
+        running, checkpoint, lost, detection, restart, failures = booked
+        gap = mean_gap * _standard_gaps(open_.size, process, generator)
+        fails = gap < left
+        alive = np.minimum(gap, left)
+        period = job.interval_s + job.write_s
+        durable = np.floor(alive / period)
+        tail = alive - durable * period
+        running += durable * job.interval_s
+        checkpoint += durable * job.write_s
+        lost += np.where(fails, tail, 0.0)
+        failures += fails
+        left -= alive
+
+        detecting = np.minimum(job.detection_s, left)
+        detection += detecting
+        left -= detecting
+        restarting = np.minimum(_restarts(job, process, generator), left)
+        restart += restarting
+        left -= restarting
+
+        if left.min() <= 0.0:
+            going = left > 0.0
+            ended = ~going
+            kept = np.where(fails, 0.0, np.minimum(tail, job.interval_s))[ended]
+            running[ended] += kept
+            checkpoint[ended] += np.where(fails, 0.0, tail)[ended] - kept
+            ledger[:, open_[ended]] = booked[:, ended]
+            booked, left, mean_gap = booked[:, going], left[going], mean_gap[going]
+            job = _Job(*(column[going] for column in job))
+            open_ = open_[going]
+
+    accounts = dict(zip(_ACCOUNTS, ledger, strict=True))
+    total = sum(account for name, account in accounts.items() if name != "failures")
+    worst = np.max(np.abs(total / window - 1.0))
+    if not worst <= CONSERVATION_TOLERANCE:
+        message = f"the timeline is not conserved: relative error {worst:.3g}"
+        raise ArithmeticError(message)
+    return Timeline(
+        window_s=configurations.window_s,
+        **{name: account.reshape(shape) for name, account in accounts.items()},
+    )
+
+
+def _job(scenario: Scenario) -> _Job:
+    """Rates and durations of a scenario, from the published definitions."""
+    field = scenario.reliability
+    per_node = scenario.accelerator.accelerators_per_node
+    rate = scenario.world / per_node * field.failure_rate_per_node_day / SECONDS_PER_DAY
+    write = field.checkpoint_write_s * field.checkpoint_blocking_fraction
+    # u = min(1/2, λ·repair·per node / job accelerators).
+    down = np.minimum(0.5, rate * field.repair_time_s * per_node / scenario.world)
+    window = scenario.window_days * SECONDS_PER_DAY * (1.0 - down)
+    spares = np.floor(field.spare_fraction * scenario.pool / per_node)
+    # P(a spare is free): at most spares − 1 nodes are under repair.
+    free = np.where(spares >= 1, special.pdtr(spares - 1, rate * field.repair_time_s), 0.0)
+    columns = np.broadcast_arrays(
+        *(
+            np.reshape(np.asarray(value, dtype=np.float64), (-1, 1))
+            for value in (
+                rate,
+                write,
+                _interval(field.checkpoint_interval_s, write, rate, window),
+                field.detect_time_s,
+                field.restart_time_s,
+                field.repair_time_s,
+                spares,
+                1.0 - free,
+                window,
+            )
+        )
+    )
+    return _Job(*columns)
+
+
+def _interval(given: Value, write: Value, rate: Value, window: Value) -> np.ndarray:
+    """Time between checkpoints: as given, else Daly's optimum max(60, sqrt(2wM) − w).
+
+    One that the window cannot hold is as good as none: it is cut, so that it stays finite.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mttf = np.divide(1.0, rate)
+        root = np.divide(np.sqrt(np.multiply(2.0, write)), np.sqrt(rate))
+    optimum = np.maximum(60.0, np.where(np.asarray(write) > 0, root - write, mttf))
+    interval = optimum if given is None else np.where(np.isnan(given), optimum, given)
+    return np.asarray(np.minimum(interval, 2.0 * window))
+
+
+def _mean_gaps(
+    rate_per_s: np.ndarray, process: FailureProcess, generator: np.random.Generator
+) -> np.ndarray:
+    """Mean time between interruptions of each timeline; infinite where failures never come."""
+    rate = rate_per_s / process.nodes_per_failure
+    if process.rate_dispersion > 0:
+        shape = 1.0 / process.rate_dispersion
+        rate = rate * generator.standard_gamma(shape, rate.size) / shape
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.divide(1.0, rate))
+
+
+def _standard_gaps(
+    count: int, process: FailureProcess, generator: np.random.Generator
+) -> np.ndarray:
+    """Gaps of mean 1: exponential, or Weibull of the given shape."""
+    if process.weibull_shape == 1.0:
+        return np.asarray(generator.standard_exponential(count))
+    mean = special.gamma(1.0 + 1.0 / process.weibull_shape)
+    return np.asarray(generator.weibull(process.weibull_shape, count) / mean)
+
+
+def _restarts(job: _Job, process: FailureProcess, generator: np.random.Generator) -> np.ndarray:
+    """Time from detection to the first step, with the wait for a repair."""
+    if process.nodes_per_failure == 1.0:
+        return np.asarray(job.restart_s + job.wait_probability * job.repair_s)
+    # Nodes under repair in the steady state: a Poisson number of events, geometric sizes each.
+    single = 1.0 / process.nodes_per_failure
+    events = generator.poisson(job.rate_per_s * single * job.repair_s)
+    extra = generator.negative_binomial(np.maximum(events, 1), single)
+    under_repair = events + np.where(events > 0, extra, 0)
+    failing = generator.geometric(single, events.size)
+    waits = under_repair + failing > job.spares
+    return np.asarray(job.restart_s + waits * job.repair_s)
