@@ -18,6 +18,14 @@ COMMANDS = {
         module="decision.rank",
         summary="rank the interventions on a scenario and write the run with its memo",
     ),
+    "information": Command(
+        module="decision.information",
+        summary="say what it is worth to measure before deciding, and which study to order",
+    ),
+    "portfolio": Command(
+        module="decision.portfolio",
+        summary="choose the program of interventions and accelerators for a budget",
+    ),
     "memo": Command(
         module="reports.memo",
         summary="write the memo and figures of a finished run again",

@@ -5,16 +5,21 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
+from decision.costs import Costs, read_costs
+from decision.delivery import DEFAULT_HORIZON_DAYS
 from decision.origin import code_digest, versions
 from decision.outcomes import Question
-from model.checks import suspicions
+from decision.planned_studies import StudyFile, read_studies
+from decision.remarks import late_interventions, remarks, remarks_on_costs
+from decision.terms import Term, read_distribution, terms_of, with_terms
 from model.errors import InputError, Problem, nearest
 from model.interventions import Intervention, InterventionFile, Regime, bundle, read_interventions
 from model.numerics import Value
 from model.parameters import BY_PATH
 from model.scaling import at_scale
-from model.scenario import Scenario, ScenarioFile, read_scenario, to_values, with_values
+from model.scenario import Scenario, ScenarioFile, read_scenario, with_values
 from model.substitution import Solver
 from priors.catalogue import Catalogue, read_catalogue
 from priors.draws import Draws, read_draws
@@ -41,6 +46,10 @@ class Request:
     solver: Solver
     draws: int | None
     seed: int
+    costs: str | None = None
+    budget: float | None = None
+    risk_tolerance: float | None = None
+    studies_on_offer: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +67,13 @@ class Inputs:
     questions
         One a regime, with the name of the regime; the name is empty for the scenario as it is.
     catalogue
-        Priors, known values fixed.
+        Priors, known values fixed, with those of what is uncertain about interventions.
+    terms
+        What is uncertain about interventions.
+    costs
+        What interventions cost, None where that is left open.
+    studies
+        Studies that may be made before deciding, None where none is on offer.
     evidence
         Observations; empty for priors alone or draws from a file.
     file_draws
@@ -75,11 +90,20 @@ class Inputs:
     scenario: Scenario
     questions: tuple[tuple[str, Question], ...]
     catalogue: Catalogue
+    terms: tuple[Term, ...]
+    costs: Costs | None
+    studies: StudyFile | None
     evidence: Evidence
     file_draws: Draws | None
     draws: int
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def scenario_catalogue(self) -> Catalogue:
+        """Priors of the scenario's own parameters: what evidence bears on."""
+        own = {path: entry for path, entry in self.catalogue.entries.items() if path in BY_PATH}
+        return replace(self.catalogue, entries=MappingProxyType(own))
 
     @property
     def source(self) -> str:
@@ -96,6 +120,10 @@ class Inputs:
             "interventions.yaml": self.intervention_file.text,
             "priors.yaml": self.catalogue.text,
         }
+        if self.costs is not None:
+            texts["costs.yaml"] = self.costs.text
+        if self.studies is not None:
+            texts["studies.yaml"] = self.studies.text
         for index, text in enumerate(self.evidence.texts.values(), start=1):
             texts[f"evidence-{index}.yaml"] = text
         return texts
@@ -103,7 +131,7 @@ class Inputs:
     def digests(self) -> dict[str, str]:
         """SHA-256 of every input, of the code and of the versions it runs with."""
         request = self.request
-        options = {
+        options: dict[str, object] = {
             "at_scale": request.at_scale,
             "settings": dict(request.settings),
             "only": list(request.only),
@@ -115,6 +143,13 @@ class Inputs:
             "source": self.source,
             "names": [request.scenario, request.interventions, request.priors, *request.evidence],
         }
+        if self.costs is not None:
+            options["economics"] = [
+                request.costs,
+                request.budget,
+                request.risk_tolerance,
+                request.studies_on_offer,
+            ]
         result = {name: _sha256(text.encode()) for name, text in self.documents.items()}
         if request.parameter_draws is not None:
             result["parameter draws"] = _sha256(Path(request.parameter_draws).read_bytes())
@@ -151,7 +186,9 @@ def gather(request: Request) -> Inputs:
             return None
 
     scenario_file: ScenarioFile | None = attempt(read_scenario, request.scenario)
-    intervention_file: InterventionFile | None = attempt(read_interventions, request.interventions)
+    intervention_file: InterventionFile | None = attempt(
+        read_interventions, request.interventions, read_distribution
+    )
     catalogue: Catalogue | None = attempt(read_catalogue, request.priors)
     evidence: Evidence | None = attempt(read_evidence, request.evidence)
     settings: dict[str, Value] | None = attempt(parse_settings, request.settings)
@@ -169,6 +206,13 @@ def gather(request: Request) -> Inputs:
     regimes: tuple[Regime | None, ...] | None = attempt(
         choose_regimes, intervention_file, request.regime
     )
+    costs: Costs | None = None
+    if request.costs is not None:
+        costs = attempt(_costs_of_file, request.costs, intervention_file, options or ())
+    studies: StudyFile | None = None
+    if request.studies_on_offer is not None:
+        price = None if costs is None else costs.price_over_horizon
+        studies = attempt(read_studies, request.studies_on_offer, price_per_accelerator=price)
     file_draws: Draws | None = None
     if request.parameter_draws is not None and catalogue is not None:
         file_draws = attempt(_draws_of_file, request, catalogue, known)
@@ -188,20 +232,27 @@ def gather(request: Request) -> Inputs:
                 regime=regime,
                 scale=request.at_scale,
                 solver=request.solver,
+                horizon_days=costs.horizon_days if costs else DEFAULT_HORIZON_DAYS,
             ),
         )
         for regime in regimes
     )
     if file_draws is not None:
         evidence = replace(evidence, sources=(), observations=(), texts={})
-    notes, warnings = _remarks(scenario_file, scenario, catalogue, evidence, file_draws)
+    notes, warnings = remarks(scenario_file, scenario, catalogue, evidence, file_draws)
+    notes += remarks_on_costs(costs)
+    warnings += late_interventions(options, questions[0][1].horizon_days)
+    terms = terms_of(options)
     return Inputs(
         request=request,
         scenario_file=scenario_file,
         intervention_file=intervention_file,
         scenario=scenario,
         questions=questions,
-        catalogue=catalogue,
+        catalogue=with_terms(catalogue, terms),
+        terms=terms,
+        costs=costs,
+        studies=studies,
         evidence=evidence,
         file_draws=file_draws,
         draws=len(file_draws) if file_draws is not None else (request.draws or 0),
@@ -310,6 +361,27 @@ def choose_regimes(document: InterventionFile, name: str | None) -> tuple[Regime
     return chosen
 
 
+def _costs_of_file(name: str, document: InterventionFile, options: Sequence[Intervention]) -> Costs:
+    """Costs of a file; of every option that is ranked there must be one.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used, or says nothing about an option.
+    """
+    bundles = [option for option in options if option.parts]
+    costs = read_costs(name, [*document.interventions, *bundles])
+    problems: dict[Problem, None] = {}
+    for option in options:
+        try:
+            list(costs.items_of(option))
+        except InputError as error:
+            problems |= dict.fromkeys(error.problems)
+    if problems:
+        raise InputError(problems)
+    return costs
+
+
 def _draws_of_file(request: Request, catalogue: Catalogue, known: Mapping[str, Value]) -> Draws:
     """Draws of a file; what the evidence bears on must be among them or be known.
 
@@ -349,43 +421,3 @@ def _draws_of_file(request: Request, catalogue: Catalogue, known: Mapping[str, V
             chain=None if draws.chain is None else draws.chain[:count],
         )
     return draws
-
-
-def _remarks(
-    scenario_file: ScenarioFile,
-    scenario: Scenario,
-    catalogue: Catalogue,
-    evidence: Evidence,
-    file_draws: Draws | None,
-) -> tuple[list[str], list[str]]:
-    notes = []
-    defaulted = [p for p in scenario_file.defaulted if p not in ("n_pool", "notes", "name")]
-    uncertain = set(catalogue.uncertain if file_draws is None else file_draws.columns)
-    silent = [path for path in defaulted if path not in uncertain]
-    if silent:
-        notes.append(
-            "The scenario file is silent on "
-            + ", ".join(f"{path} ({scenario.value(path)})" for path in silent)
-            + ": the values in brackets are used."
-        )
-    if file_draws is not None:
-        notes.extend(file_draws.notes)
-        held = [path for path in catalogue.uncertain if path not in file_draws.columns]
-        if held:
-            notes.append(
-                "The draws file has no column for "
-                + ", ".join(f"{path} ({scenario.value(path)})" for path in held)
-                + ": the scenario's values in brackets are used."
-            )
-    stacks = {item for o in evidence.observations if (item := getattr(o, "stack", None))}
-    fleets = {item for o in evidence.observations if (item := getattr(o, "fleet", None))}
-    for kind, named, own in (
-        ("stack", stacks, scenario.stack),
-        ("fleet", fleets, scenario.fleet),
-    ):
-        if "mine" in named and own != "mine":
-            notes.append(
-                f"The evidence has observations of {kind} 'mine', the scenario runs {kind} "
-                f"'{own}': they inform it through the population only."
-            )
-    return notes, suspicions(to_values(scenario))

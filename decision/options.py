@@ -1,6 +1,7 @@
 """Options of commands that ask about a scenario, and the request they make."""
 
 import argparse
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -103,6 +104,60 @@ def add_question_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_cost_options(parser: argparse.ArgumentParser) -> None:
+    """What options cost: file, budget, risk tolerance, studies on offer."""
+    add = parser.add_argument
+    add(
+        "--costs",
+        metavar="FILE",
+        help="YAML of what each intervention costs, in fully-loaded accelerators or in a currency "
+        "with your own price of one; then a decision is made (e.g. --costs costs.yaml)",
+    )
+    add(
+        "--budget",
+        type=amount,
+        metavar="N",
+        help="accelerators that are spent, on an option and the rest on the pool; default the "
+        "largest expected cost (e.g. --budget 800)",
+    )
+    add(
+        "--risk-tolerance",
+        type=_tolerance,
+        metavar="N",
+        help="productive accelerators: the stake at which winning it, against losing half of it, "
+        "at even odds is just acceptable; then the certainty equivalent decides "
+        "(e.g. --risk-tolerance 500)",
+    )
+
+    add(
+        "--studies",
+        dest="studies_on_offer",
+        metavar="NAME|FILE",
+        help="YAML of studies with their costs: one that is worth more than it costs is made "
+        "before anything is funded (e.g. --studies ours.yaml)",
+    )
+
+
+def amount(text: str) -> float:
+    """A finite number of at least zero."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf:
+        message = f"got {text!r}, allowed is a finite number of at least 0"
+        raise argparse.ArgumentTypeError(message)
+    return value
+
+
+def _tolerance(text: str) -> float:
+    value = amount(text)
+    if value == 0.0:
+        message = f"got {text!r}, allowed is a finite number above 0"
+        raise argparse.ArgumentTypeError(message)
+    return value
+
+
 def count(text: str) -> int:
     """A whole number of at least one."""
     value = _whole(text)
@@ -178,6 +233,19 @@ def request_of(options: argparse.Namespace) -> "Request":
                 remedy="leave out --parameter-draws or --evidence",
             )
         )
+    studies_on_offer = getattr(options, "studies_on_offer", None)
+    problems += [
+        Problem(
+            source=option,
+            message="without costs there is no decision to make",
+            remedy="state what the interventions cost: --costs FILE",
+        )
+        for option, value in (
+            ("--risk-tolerance", getattr(options, "risk_tolerance", None)),
+            ("--studies", studies_on_offer),
+        )
+        if value is not None and options.costs is None
+    ]
     if problems:
         raise InputError(problems)
     draws = options.draws
@@ -197,4 +265,8 @@ def request_of(options: argparse.Namespace) -> "Request":
         solver=options.solver,
         draws=draws,
         seed=options.seed,
+        costs=getattr(options, "costs", None),
+        budget=getattr(options, "budget", None),
+        risk_tolerance=getattr(options, "risk_tolerance", None),
+        studies_on_offer=studies_on_offer,
     )

@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from decision.delivery import DEFAULT_HORIZON_DAYS, State, states_of
+from model.intervention_entries import COLUMN_PREFIX
 from model.interventions import DO_NOTHING, Intervention, Regime, apply
 from model.ledger import account, productive_accelerators
 from model.numerics import Value
@@ -18,6 +20,12 @@ from model.substitution import ROUNDING, Solver, substitute_options
 
 CHUNK = 2048
 """Draws of a chunk: the working set of the scaling curve stays near a megabyte a formula."""
+
+COST_PREFIX = "cost."
+"""Columns of draws that are costs begin with this."""
+
+ELSEWHERE = (COLUMN_PREFIX, COST_PREFIX)
+"""Beginnings of columns that are no fields of the scenario."""
 
 FATES = ("productive", "blocked", "discarded", "unavailable")
 
@@ -38,6 +46,8 @@ class Question:
         Accelerators the job is re-planned to on each draw, None for the plan as it is.
     solver
         How SEA is searched; None for gains alone, with SEA and the marginal accelerator NaN.
+    horizon_days
+        Decision horizon over which an option that takes effect later, or not at all, is averaged.
     """
 
     scenario: Scenario
@@ -45,6 +55,7 @@ class Question:
     regime: Regime | None = None
     scale: int | None = None
     solver: Solver | None = "exact"
+    horizon_days: float = DEFAULT_HORIZON_DAYS
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -61,8 +72,8 @@ class Outcomes:
     options
         Names, doing nothing first.
     gain
-        Π with the option less Π of the baseline, in productive accelerators; (n, K). Differences
-        that are rounding are exactly zero.
+        Π with the option less Π of the baseline, in productive accelerators, averaged over the
+        decision horizon; (n, K). Differences that are rounding are exactly zero.
     sea
         Substitution-equivalent accelerators; (n, K). +inf: cannot be bought.
     fates
@@ -102,14 +113,19 @@ def baseline_of(question: Question, columns: Mapping[str, Value]) -> Scenario:
     question
         What is asked.
     columns
-        Draws by dotted path, each of shape (n,); empty for the scenario's own values.
+        Draws by dotted path, each of shape (n,); empty for the scenario's own values. Those of
+        interventions and costs do not bear on the baseline.
 
     Raises
     ------
     InputError
         If a draw, the regime or the scale makes an impossible scenario.
     """
-    values = {path: np.reshape(column, (-1, 1)) for path, column in columns.items()}
+    values = {
+        path: np.reshape(column, (-1, 1))
+        for path, column in columns.items()
+        if not path.startswith(ELSEWHERE)
+    }
     scenario = with_values(question.scenario, values, source="draws")
     if question.regime is not None:
         scenario = with_values(
@@ -135,7 +151,8 @@ def evaluate(
     question
         What is asked.
     columns
-        Draws by dotted path, each of shape (n,).
+        Draws by dotted path, each of shape (n,), and of uncertain interventions by their columns;
+        what has no column keeps its own value.
     chunk
         Draws evaluated at once; the result does not depend on it.
     jobs
@@ -157,8 +174,10 @@ def evaluate(
 
     total = len(next(iter(columns.values()))) if columns else 1
     baseline = baseline_of(question, columns)
-    for intervention in question.interventions:
-        apply(baseline, intervention)
+    options = options_on(question, columns, total)
+    for states in options:
+        for state in states:
+            apply(baseline, state.change)
 
     result = _empty(question.options, total)
     plans = _plans(baseline, total)
@@ -168,7 +187,8 @@ def evaluate(
         for rows in plans:
             chosen = rows[np.searchsorted(rows, part.start) : np.searchsorted(rows, part.stop)]
             if chosen.size:
-                _fill(result, chosen, take(baseline, chosen), question)
+                states = tuple(tuple(state.take(chosen) for state in option) for option in options)
+                _fill(result, chosen, take(baseline, chosen), states, question.solver)
         if progress is not None:
             progress(part.stop - part.start)
 
@@ -176,6 +196,16 @@ def evaluate(
         delayed(work)(start) for start in range(0, total, chunk)
     )
     return result
+
+
+def options_on(
+    question: Question, columns: Mapping[str, Value], draws: int
+) -> tuple[tuple[State, ...], ...]:
+    """States of every intervention of the question on draws, without doing nothing."""
+    return tuple(
+        states_of(intervention, columns, question.horizon_days, draws)
+        for intervention in question.interventions
+    )
 
 
 def _empty(options: Sequence[str], total: int) -> Outcomes:
@@ -202,7 +232,13 @@ def _plans(scenario: Scenario, total: int) -> list[np.ndarray]:
     return [np.flatnonzero(inverse == group) for group in range(int(inverse.max()) + 1)]
 
 
-def _fill(result: Outcomes, target: np.ndarray, scenario: Scenario, question: Question) -> None:
+def _fill(
+    result: Outcomes,
+    target: np.ndarray,
+    scenario: Scenario,
+    options: Sequence[Sequence[State]],
+    solver: Solver | None,
+) -> None:
     """Evaluate draws of one plan into their rows."""
     plan = scenario.parallelism
     one_plan = {
@@ -211,20 +247,22 @@ def _fill(result: Outcomes, target: np.ndarray, scenario: Scenario, question: Qu
     }
     scenario = substitute(scenario, one_plan)
     ledger = account(scenario)
-    treated = _treated(scenario, question.interventions, target.size)
+    changes = [state.change for states in options for state in states]
+    treated = _treated(scenario, changes, target.size)
     baseline = treated[:, :1]
     gain = treated - baseline
     gain[np.abs(gain) <= ROUNDING * baseline] = 0.0
+    gain = _over_horizon(gain, options)
 
     def column(value: Value) -> np.ndarray:
         return np.broadcast_to(np.reshape(value, (-1,)), target.shape)
 
     result.gain[target] = gain
-    if question.solver is None:
+    if solver is None:
         result.sea[target] = np.nan
         result.marginal[target] = np.nan
     else:
-        found = substitute_options(scenario, baseline, baseline + gain, solver=question.solver)
+        found = substitute_options(scenario, baseline, baseline + gain, solver=solver)
         result.sea[target] = found.sea
         result.marginal[target] = column(found.marginal)
     for index, fate in enumerate(FATES):
@@ -234,6 +272,20 @@ def _fill(result: Outcomes, target: np.ndarray, scenario: Scenario, question: Qu
     result.ettr[target] = column(ledger.ettr)
     result.recovery_pressure[target] = column(ledger.recovery_pressure)
     result.in_scope[target] = column(ledger.in_scope)
+
+
+def _over_horizon(gain: np.ndarray, options: Sequence[Sequence[State]]) -> np.ndarray:
+    """Gains of the states averaged into gains of the options, doing nothing first; (n, K)."""
+    if all(len(states) == 1 and states[0].share is None for states in options):
+        return gain
+    result = np.zeros((gain.shape[0], len(options) + 1))
+    column = 1
+    for option, states in enumerate(options, start=1):
+        for state in states:
+            share = 1.0 if state.share is None else state.share
+            result[:, option] += share * gain[:, column]
+            column += 1
+    return result
 
 
 def _treated(scenario: Scenario, interventions: Sequence[Intervention], draws: int) -> np.ndarray:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from decision.options import add_question_options, count, request_of
+from decision.options import add_cost_options, add_question_options, count, request_of
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from decision.inputs import Inputs
     from decision.summary import Answer
     from priors.draws import Draws
@@ -27,6 +29,8 @@ examples:
   python -m decision.rank --at-scale 65536 --only reliability_2x,fast_checkpoint \\
       --bundle both=reliability_2x+fast_checkpoint
   python -m decision.rank --parameter-draws draws.csv --solver published
+  python -m decision.rank --costs costs.yaml --budget 800
+      with what each option costs: whether it pays, and what to do
 """
 
 
@@ -40,6 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_question_options(parser)
+    add_cost_options(parser)
     add = parser.add_argument
     add(
         "--chunk",
@@ -83,25 +88,40 @@ def build_parser() -> argparse.ArgumentParser:
 def draw(
     inputs: "Inputs", say: Callable[[str], None]
 ) -> tuple["Draws", "Draws | None", "Posterior | None"]:
-    """Draws to rank on, prior draws to compare them with, and the posterior they came from."""
+    """Draws to rank on, prior draws to compare them with, and the posterior they came from.
+
+    What is uncertain about interventions is drawn beside the parameters: no evidence bears on it.
+    """
+    from dataclasses import replace
+
+    from decision.terms import draw_terms
     from priors.draws import prior_draws
 
+    seed = inputs.request.seed
+
+    def beside(draws: "Draws") -> "Draws":
+        if not inputs.terms:
+            return draws
+        return replace(
+            draws, columns={**draws.columns, **draw_terms(inputs.terms, len(draws), seed)}
+        )
+
     if inputs.file_draws is not None:
-        return inputs.file_draws, None, None
-    prior = prior_draws(inputs.catalogue, inputs.draws, inputs.request.seed)
+        return beside(inputs.file_draws), None, None
+    prior = prior_draws(inputs.catalogue, inputs.draws, seed)
     if inputs.source == "prior":
         return prior, prior, None
     from priors.posterior import condition
 
     posterior = condition(
-        inputs.catalogue,
+        inputs.scenario_catalogue,
         inputs.evidence,
         inputs.scenario,
         draws=inputs.draws,
-        seed=inputs.request.seed,
+        seed=seed,
         progress=say,
     )
-    return posterior.draws, prior, posterior
+    return beside(posterior.draws), prior, posterior
 
 
 def answer_all(
@@ -119,6 +139,9 @@ def answer_all(
     from decision.summary import Answer
 
     answers = []
+    costs: dict[str, np.ndarray] = {}
+    if inputs.costs is not None:
+        costs = inputs.costs.draw(len(draws), inputs.request.seed)
     for regime, question in inputs.questions:
         options: dict[str, Any] = {"chunk": chunk or CHUNK, "jobs": jobs, "progress": advance}
         outcomes = evaluate(question, draws.columns, **options)
@@ -130,6 +153,33 @@ def answer_all(
             before = evaluate(question, prior.columns, **options)
             means = first_place_credit(before).mean(axis=0)
             shares = dict(zip(before.options, map(float, means), strict=True))
+        economics = None
+        if inputs.costs is not None:
+            from decision.economics import appraise
+
+            economics = appraise(
+                question,
+                {**draws.columns, **costs},
+                outcomes,
+                inputs.costs,
+                budget=inputs.request.budget,
+                risk_tolerance=inputs.request.risk_tolerance,
+                chain=draws.chain,
+                seed=inputs.request.seed,
+            )
+            if inputs.studies is not None:
+                from decision.offers import with_studies
+
+                economics = with_studies(
+                    economics,
+                    question,
+                    {**draws.columns, **costs},
+                    inputs.studies.studies,
+                    catalogue=inputs.scenario_catalogue,
+                    price_per_accelerator=inputs.studies.price_per_accelerator,
+                    chain=draws.chain,
+                    seed=inputs.request.seed,
+                )
         answers.append(
             Answer(
                 regime=regime,
@@ -137,6 +187,8 @@ def answer_all(
                 outcomes=outcomes,
                 ranking=ranking,
                 prior_shares=shares,
+                economics=economics,
+                costs=costs,
             )
         )
     return answers
@@ -189,9 +241,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = build_parser().parse_args(argv)
 
-    from model.errors import FundworthyError
+    from model.errors import FundworthyError, InputError
 
     try:
+        if options.budget is not None and options.costs is None:
+            raise InputError.single(
+                message="without costs there is nothing to spend it on",
+                source="--budget",
+                remedy="state what the interventions cost: --costs FILE",
+            )
         from decision.inputs import gather
         from decision.place import check_writable
         from decision.run import default_directory, find_run

@@ -14,7 +14,7 @@ from decision.inputs import Inputs
 from decision.origin import git_commit, versions
 from decision.place import beside, put_in_place
 from decision.ranking import winners
-from decision.summary import RANKING_COLUMNS, Answer, ranking_rows
+from decision.summary import Answer, ranking_columns, ranking_rows
 from model.errors import InputError
 from priors.draws import Draws
 
@@ -123,7 +123,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 def write_ranking(path: Path, answers: Sequence[Answer]) -> None:
     """Write ``ranking.csv``: all digits, ``inf`` unattainable, empty where there is no value."""
     rows = ranking_rows(answers)
-    names = [*(["regime"] if len(answers) > 1 else []), *RANKING_COLUMNS]
+    names = ranking_columns(answers)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)
@@ -140,9 +140,12 @@ def _cell(value: object) -> str:
 def write_outcomes(path: Path, answers: Sequence[Answer], draws: Draws) -> None:
     """Write ``outcomes.parquet``: one row a draw, for each regime where there are several.
 
-    Columns: each parameter by its dotted path, ``chain`` for draws of a sampler,
-    ``sea_<option>`` (inf where unattainable), ``gain_<option>`` in productive accelerators,
-    ``winner``, ``tied``, ``productive_accelerators``, ``recovery_pressure``, ``in_scope``.
+    Columns: each parameter by its dotted path, what is uncertain about an intervention as
+    ``intervention.<name>.<quantity>``, ``chain`` for draws of a sampler, ``sea_<option>`` (inf
+    where unattainable), ``gain_<option>`` in productive accelerators, ``winner``, ``tied``,
+    ``productive_accelerators``, ``recovery_pressure``, ``in_scope``; with costs also
+    ``cost.<item>`` where it is uncertain and ``utility_<option>``, the productive accelerators
+    that the budget brings.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -185,6 +188,10 @@ def _outcome_columns(answer: Answer, draws: Draws, *, several: bool) -> dict[str
     columns["productive_accelerators"] = outcomes.productive
     columns["recovery_pressure"] = outcomes.recovery_pressure
     columns["in_scope"] = outcomes.in_scope
+    if answer.economics is not None:
+        columns |= answer.costs
+        for index, option in enumerate(outcomes.options):
+            columns[f"utility_{option}"] = answer.economics.utilities.values[:, index]
     return columns
 
 
@@ -213,6 +220,16 @@ def provenance(
             "parameter_draws": inputs.request.parameter_draws,
             "regime": inputs.request.regime,
             "solver": inputs.request.solver,
+            **(
+                {}
+                if inputs.costs is None
+                else {
+                    "costs": inputs.request.costs,
+                    "budget": inputs.request.budget,
+                    "risk_tolerance": inputs.request.risk_tolerance,
+                    "studies": inputs.request.studies_on_offer,
+                }
+            ),
         },
         "wall_time_s": round(wall_time_s, 3),
     }

@@ -5,16 +5,18 @@ it, a figure that does not exist is null.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from decision.economics import Economics
+from decision.economics_summary import ECONOMICS_COLUMNS, describe_economics, economics_row
 from decision.inputs import Inputs
 from decision.origin import git_commit, versions
 from decision.outcomes import FATES, Outcomes, Question, baseline_of
-from decision.precision import quantile
-from decision.ranking import QUANTILES, Ranking, Separation, Standing
+from decision.plain import finite, sea_status, spread
+from decision.ranking import Ranking, Separation, Standing
 from model.ledger import account
 from model.parameters import BY_PATH
 from model.substitution import marginal_accelerator
@@ -40,6 +42,10 @@ class Answer:
         What was asked, of which draws, with which result.
     prior_shares
         Share ranked first under the priors alone by option; empty where there is no prior.
+    economics
+        What options are worth at their costs, None without costs.
+    costs
+        Draws of uncertain costs in accelerators, by column.
     """
 
     regime: str
@@ -47,25 +53,8 @@ class Answer:
     outcomes: Outcomes
     ranking: Ranking
     prior_shares: Mapping[str, float]
-
-
-def finite(value: float) -> float | None:
-    """The value, or None where JSON has no word for it."""
-    return float(value) if np.isfinite(value) else None
-
-
-def spread(samples: np.ndarray) -> dict[str, float | None]:
-    """Mean and the 10th, 50th and 90th percentile; nulls where no sample is finite."""
-    known = samples[~np.isnan(samples)]
-    if not known.size:
-        return {"mean": None, "p10": None, "p50": None, "p90": None}
-    low, middle, high = (float(quantile(known, p)) for p in QUANTILES)
-    return {
-        "mean": finite(float(known.mean())),
-        "p10": finite(low),
-        "p50": finite(middle),
-        "p90": finite(high),
-    }
+    economics: Economics | None = None
+    costs: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 def describe(
@@ -139,15 +128,16 @@ def _sampler(diagnostics: "Diagnostics") -> dict[str, object]:
 
 def _parameters(inputs: Inputs, draws: Draws, prior: Draws | None) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
+    known = {term.column: term for term in inputs.terms}
     for path, column in draws.columns.items():
-        field, entry = BY_PATH[path], inputs.catalogue.entries.get(path)
+        quantity, entry = known.get(path) or BY_PATH[path], inputs.catalogue.entries.get(path)
         before = None if prior is None else prior.columns.get(path)
         documented = entry.prior if entry is not None and prior is not None else None
         rows.append(
             {
                 "path": path,
-                "unit": field.unit,
-                "meaning": field.meaning,
+                "unit": quantity.unit,
+                "meaning": quantity.meaning,
                 "prior": None if before is None else spread(before),
                 "posterior": None if draws is prior else spread(column),
                 "basis": documented.basis if documented else "draws file",
@@ -163,6 +153,7 @@ def describe_answer(answer: Answer) -> dict[str, object]:
     """One regime's answer as plain data."""
     ranking = answer.ranking
     descriptions = {i.name: i.description for i in answer.question.interventions}
+    economics = answer.economics
     return {
         "regime": answer.regime,
         "baseline": _baseline(answer),
@@ -178,6 +169,7 @@ def describe_answer(answer: Answer) -> dict[str, object]:
         "p_past_peak": ranking.p_past_peak,
         "tied_draws": ranking.tied_draws,
         "effective_draws": ranking.effective_draws,
+        **({} if economics is None else {"economics": describe_economics(economics)}),
     }
 
 
@@ -217,9 +209,7 @@ def _option(
         sea[name] = {
             "value": finite(value),
             "mcse": finite(error),
-            "status": "attainable"
-            if np.isfinite(value)
-            else ("unattainable" if value > 0 else "unattainable downward"),
+            "status": sea_status(value),
         }
     return {
         "option": standing.option,
@@ -279,6 +269,13 @@ RANKING_COLUMNS = (
 )
 
 
+def ranking_columns(answers: Sequence[Answer]) -> list[str]:
+    """Columns of ``ranking.csv``."""
+    regime = ["regime"] if len(answers) > 1 else []
+    costs = ECONOMICS_COLUMNS if answers[0].economics is not None else ()
+    return [*regime, *RANKING_COLUMNS, *costs]
+
+
 def ranking_rows(answers: Sequence[Answer]) -> list[dict[str, object]]:
     """Rows of ``ranking.csv``: one an option, with a leading ``regime`` where there are several."""
     rows = []
@@ -299,5 +296,7 @@ def ranking_rows(answers: Sequence[Answer]) -> list[dict[str, object]]:
                     row[column] = prior
                 else:
                     row[column] = getattr(standing, column)
+            if answer.economics is not None:
+                row |= economics_row(answer.economics.of(standing.option))
             rows.append(row)
     return rows

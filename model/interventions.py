@@ -1,15 +1,28 @@
-"""Interventions, bundles and regimes: named changes to a scenario, and their YAML form."""
+"""Interventions, bundles and regimes: named changes to a scenario, and their YAML form.
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+A strength, the day it takes effect and whether it is delivered at all may be uncertain. The
+intervention then holds a value of its own, as a scenario does, and the distribution beside it;
+draws replace the value.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-
-import numpy as np
 
 from model.documents import read_document
 from model.errors import InputError, Problem, nearest
+from model.intervention_entries import (
+    COLUMN_PREFIX,
+    DAY,
+    EFFECTIVE_FROM_DAY,
+    PROBABILITY,
+    Distribution,
+    DistributionReader,
+    EntryReader,
+    well_formed,
+)
 from model.numerics import Value
-from model.parameters import BY_PATH, check_value
+from model.parameters import BY_PATH
 from model.scaling import replan_to_pool
 from model.scenario import Scenario, coerce, substitute, with_values
 
@@ -25,6 +38,9 @@ _REPLANNED = (
     "parallelism.cp",
 )
 
+DELIVERED = "delivered"
+"""Last part of the column that says whether an intervention is delivered, 1 or 0."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intervention:
@@ -35,20 +51,47 @@ class Intervention:
     name, description
         For people; the name is also part of column names.
     overrides
-        Absolute targets by dotted path.
+        Absolute targets by dotted path; real ones also as arrays of shape (draws, 1).
     multipliers
-        Factors on what the scenario holds, by dotted path.
+        Factors on what the scenario holds, by dotted path; likewise.
+    effective_from_day
+        Day of the decision horizon from which it takes effect.
+    probability_of_delivery
+        Chance that it is delivered at all.
+    distributions
+        Distributions of what is uncertain, by dotted path or ``effective_from_day``; the value
+        that stands above is then its median.
+    parts
+        The interventions of a bundle; empty for a single one.
     """
 
     name: str
     description: str = ""
     overrides: Mapping[str, Value]
-    multipliers: Mapping[str, float]
+    multipliers: Mapping[str, Value]
+    effective_from_day: float = 0.0
+    probability_of_delivery: float = 1.0
+    distributions: Mapping[str, Distribution] = field(default_factory=dict)
+    parts: tuple["Intervention", ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The fields it changes."""
         return (*self.overrides, *self.multipliers)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is delivered for certain and in force throughout the horizon."""
+        return all(
+            part.probability_of_delivery >= 1.0
+            and EFFECTIVE_FROM_DAY not in part.distributions
+            and part.effective_from_day == 0.0
+            for part in self.parts or (self,)
+        )
+
+    def column(self, quantity: str) -> str:
+        """Name of the column of one of its quantities: ``intervention.<name>.<quantity>``."""
+        return f"{COLUMN_PREFIX}{self.name}.{quantity}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +112,17 @@ class InterventionFile:
     text: str
 
 
-def read_interventions(name: str | Path) -> InterventionFile:
+def read_interventions(
+    name: str | Path, read_distribution: DistributionReader | None = None
+) -> InterventionFile:
     """Read a file of interventions, or a shipped one by its stem.
+
+    Parameters
+    ----------
+    name
+        Path or stem.
+    read_distribution
+        Reads what is uncertain; without it only numbers are understood.
 
     Raises
     ------
@@ -90,27 +142,37 @@ def read_interventions(name: str | Path) -> InterventionFile:
         if key not in ("interventions", "regimes")
     ]
     interventions = [
-        Intervention(
-            name=str(entry["name"]),
-            description=str(entry.get("description", "")),
-            overrides=_changes(entry, "overrides", where, source, problems),
-            multipliers=_changes(entry, "multipliers", where, source, problems),
+        _intervention(
+            EntryReader(
+                entry=entry,
+                where=where,
+                source=source,
+                problems=problems,
+                read_distribution=read_distribution,
+            )
         )
-        for where, entry in _entries(
+        for where, entry in well_formed(
             content,
             "interventions",
-            ("name", "description", "overrides", "multipliers"),
-            source,
-            problems,
+            _KEYS,
+            source=source,
+            problems=problems,
+            taken=(DO_NOTHING,),
         )
     ]
     regimes = [
         Regime(
             name=str(entry["name"]),
-            overrides=_changes(entry, "overrides", where, source, problems),
+            overrides=EntryReader(
+                entry=entry, where=where, source=source, problems=problems
+            ).changes("overrides"),
         )
-        for where, entry in _entries(
-            content, "regimes", ("name", "description", "overrides"), source, problems
+        for where, entry in well_formed(
+            content,
+            "regimes",
+            ("name", "description", "overrides"),
+            source=source,
+            problems=problems,
         )
     ]
     problems += _unusable(interventions, source)
@@ -126,100 +188,26 @@ def read_interventions(name: str | Path) -> InterventionFile:
     )
 
 
-def _entries(
-    content: Mapping[str, object],
-    key: str,
-    known: Sequence[str],
-    source: str,
-    problems: list[Problem],
-) -> Iterable[tuple[str, Mapping[str, object]]]:
-    """Well-formed entries of a list with the path to each; the others become problems."""
-    entries = content.get(key)
-    if entries is None:
-        return
-    if not isinstance(entries, list):
-        problems.append(Problem(source=source, path=key, message="a list is needed"))
-        return
-    seen: set[str] = {DO_NOTHING} if key == "interventions" else set()
-    for index, entry in enumerate(entries):
-        where = f"{key}[{index + 1}]"
-        name = entry.get("name") if isinstance(entry, Mapping) else None
-        if not isinstance(entry, Mapping) or not isinstance(name, str) or not name.strip():
-            problems.append(
-                Problem(source=source, path=where, message="an entry with a name is needed")
-            )
-            continue
-        if name in seen:
-            problems.append(
-                Problem(source=source, path=where, message=f"the name {name!r} is taken")
-            )
-        seen.add(name)
-        problems.extend(
-            Problem(
-                source=source,
-                path=f"{where} {name}.{inner}",
-                message="unknown key",
-                remedy=nearest(str(inner), known),
-            )
-            for inner in entry
-            if inner not in known
-        )
-        yield f"{where} {name}", entry
+_KEYS = (
+    "name",
+    "description",
+    "overrides",
+    "multipliers",
+    "probability_of_delivery",
+    EFFECTIVE_FROM_DAY,
+)
 
 
-def _changes(
-    entry: Mapping[str, object],
-    key: str,
-    where: str,
-    source: str,
-    problems: list[Problem],
-) -> dict[str, Value]:
-    """Checked values of ``overrides`` or ``multipliers``."""
-    changes = entry.get(key) or {}
-    if not isinstance(changes, Mapping):
-        problems.append(
-            Problem(source=source, path=f"{where}.{key}", message="a mapping is needed")
-        )
-        return {}
-    result = {}
-    for path, raw in changes.items():
-        field = BY_PATH.get(str(path))
-        if field is None:
-            problems.append(
-                Problem(
-                    source=source,
-                    path=f"{where}.{key}.{path}",
-                    message="unknown field",
-                    remedy=nearest(str(path), list(BY_PATH)),
-                )
-            )
-            continue
-        value = coerce(field, raw)
-        if key == "multipliers":
-            value = float(value) if isinstance(value, int | float) else value
-            if (
-                field.kind not in ("real", "integer")
-                or not isinstance(value, float)
-                or isinstance(raw, bool)
-                or not np.isfinite(value)
-                or value < 0
-            ):
-                problems.append(
-                    Problem(
-                        source=source,
-                        path=f"{where}.{key}.{path}",
-                        message=f"got {raw!r}, allowed is a finite factor of at least 0 "
-                        "on a numeric field",
-                    )
-                )
-                continue
-        else:
-            problem = check_value(field, value, source=f"{source}: {where}.{key}")
-            if problem:
-                problems.append(problem)
-                continue
-        result[str(path)] = value
-    return result
+def _intervention(reader: EntryReader) -> Intervention:
+    return Intervention(
+        name=reader.name,
+        description=str(reader.entry.get("description", "")),
+        overrides=reader.changes("overrides"),
+        multipliers=reader.changes("multipliers"),
+        effective_from_day=reader.number(DAY, 0.0),
+        probability_of_delivery=reader.number(PROBABILITY, 1.0),
+        distributions=reader.distributions,
+    )
 
 
 def _unusable(interventions: Sequence[Intervention], source: str) -> list[Problem]:
@@ -253,32 +241,54 @@ def bundle(name: str, parts: Sequence[Intervention], *, source: str) -> Interven
     """Several interventions at once.
 
     Factors on one field multiply. Two targets for one field, or a target and a factor, contradict
-    each other unless the targets are equal.
+    each other unless the targets are equal numbers.
 
     Raises
     ------
     InputError
         If the parts contradict each other.
     """
-    overrides: dict[str, Value] = {}
-    multipliers: dict[str, float] = {}
+    targets: dict[str, Intervention] = {}
+    factors: set[str] = set()
     problems = []
     for part in parts:
         for path, value in part.overrides.items():
-            if overrides.get(path, value) != value or path in multipliers:
+            other = targets.get(path)
+            agreed = other is None or (
+                other.overrides[path] == value
+                and path not in part.distributions
+                and path not in other.distributions
+            )
+            if not agreed or path in factors:
                 problems.append(_conflict(name, path, source))
-            overrides[path] = value
-        for path, factor in part.multipliers.items():
-            if path in overrides:
+            targets[path] = part
+        for path in part.multipliers:
+            if path in targets:
                 problems.append(_conflict(name, path, source))
-            multipliers[path] = multipliers.get(path, 1.0) * factor
+            factors.add(path)
     if problems:
         raise InputError(problems)
+    return join(name, parts)
+
+
+def join(name: str, parts: Sequence[Intervention]) -> Intervention:
+    """Several interventions at once that are known not to contradict each other.
+
+    Their strengths may be arrays of shape (draws, 1). When, and whether, each takes effect stays
+    with the parts.
+    """
+    overrides: dict[str, Value] = {}
+    multipliers: dict[str, Value] = {}
+    for part in parts:
+        overrides |= part.overrides
+        for path, factor in part.multipliers.items():
+            multipliers[path] = multipliers.get(path, 1.0) * factor
     return Intervention(
         name=name,
         description=" and ".join(part.description or part.name for part in parts),
         overrides=overrides,
         multipliers=multipliers,
+        parts=tuple(single for part in parts for single in part.parts or (part,)),
     )
 
 

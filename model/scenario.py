@@ -411,7 +411,8 @@ def stack(scenarios: Sequence[Scenario], *, axis: int) -> Scenario:
     -------
     Scenario
         Fields that are the same everywhere stay as they are; the others are arrays. An interval
-        that is Daly's in some scenarios only is NaN there.
+        that is Daly's in some scenarios only is NaN there, a pool that is stated in some only is
+        what it comes to in the others.
     """
     first = scenarios[0]
     changes: dict[str, Value] = {}
@@ -421,6 +422,8 @@ def stack(scenarios: Sequence[Scenario], *, axis: int) -> Scenario:
         column = [scenario.value(field.path) for scenario in scenarios]
         if _all_same(column):
             continue
+        if field.path == "n_pool":
+            column = [scenario.pool for scenario in scenarios]
         column = [np.nan if value is None else value for value in column]
         if axis == 0:
             changes[field.path] = np.array(column)

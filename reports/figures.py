@@ -29,6 +29,7 @@ from reports.canvas import (
     styled,
 )
 from reports.numbers import spelt, spread_error
+from reports.risk_figures import RISK_FIGURES
 
 
 @styled
@@ -328,7 +329,8 @@ def write_figures(summary: Mapping[str, Any], directory: Path) -> list[Path]:
     setting = setting_of(summary, answer)
     directory.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, draw in FIGURES.items():
+    drawings = {**FIGURES, **(RISK_FIGURES if "economics" in answer else {})}
+    for name, draw in drawings.items():
         path = directory / f"{name}.png"
         figure = draw(answer, setting)
         with house_style():

@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from reports import findings
+from reports import findings, verdicts
 from reports.markdown import MEMO, escaped
 from reports.memo_tables import assumptions_table, options_table, regimes_table
 from reports.numbers import spelt, spread_error
@@ -19,6 +19,24 @@ FORMAT = 1
 
 DIGEST = 16
 """Characters of a digest that tell it from any other here; the whole stands in provenance.json."""
+
+LEGEND = (
+    "*Ceiling: the number of accelerators whose price the option may cost at most, to pay in 90%,"
+    " 50% and 10% of draws; below zero it takes capacity away. Cannot be bought: share of draws in"
+    " which no number of accelerators gives the same. Expected loss: productive accelerators lost"
+    " on average by choosing it where another option is better. ± is simulation error.*"
+)
+
+COST_LEGEND = (
+    "*Costs in accelerators. P(pays): share of draws in which it costs less than its break-even;"
+    " it pays in 50%, 80%, 95% of draws up to the cost shown. Net value: productive accelerators"
+    " beyond those that the whole budget buys. ± is simulation error.*"
+)
+
+COST_FIGURES = (
+    ", [break-even and cost](figures/break_even.png),"
+    " [acceptability](figures/acceptability.png), [expected loss](figures/expected_loss.png)"
+)
 
 
 def render_memo(summary: Mapping[str, Any]) -> str:
@@ -44,9 +62,11 @@ def render_memo(summary: Mapping[str, Any]) -> str:
         alternatives=_alternatives(answer),
         confidence=_confidence(summary, answer),
         caveat_scope=_scope(answer),
+        caveat_costs=_caveat_costs(answer),
         baseline=_baseline(summary, answer),
         regime=findings.regime_name(answer, MEMO),
         options=options_table(answer),
+        legend=LEGEND if verdicts.economics_of(answer) is None else COST_LEGEND,
         separation=_separation(answer),
         regimes=regimes_table(summary["answers"]),
         draws=MEMO.amount(question["draws"]),
@@ -54,6 +74,7 @@ def render_memo(summary: Mapping[str, Any]) -> str:
         assumptions=assumptions_table(summary),
         missing=_missing(summary),
         footer=_footer(summary, answer),
+        more_figures="" if verdicts.economics_of(answer) is None else COST_FIGURES,
     )
     text = re.sub(r"\n{3,}", "\n\n", text)
     # A figure and its error, or a bound and its sign, are never torn apart by a line's end.
@@ -88,6 +109,9 @@ def _ask(summary: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
 
 
 def _proposal(answer: Mapping[str, Any]) -> str:
+    if verdicts.economics_of(answer) is not None:
+        regime = f"Regime: {findings.regime_name(answer, MEMO)}."
+        return f"{verdicts.verdict(answer, MEMO)} {regime}"
     chosen = findings.option_of(answer, answer["recommended"])
     regime = f"Regime: {findings.regime_name(answer, MEMO)}."
     if chosen["option"] == findings.DO_NOTHING:
@@ -97,6 +121,8 @@ def _proposal(answer: Mapping[str, Any]) -> str:
 
 def _alternatives(answer: Mapping[str, Any]) -> str:
     """The option next in line, and doing nothing."""
+    if verdicts.economics_of(answer) is not None:
+        return _alternatives_at_costs(answer)
     leader, chosen = answer["leader"], answer["recommended"]
     others = [
         option["option"]
@@ -126,7 +152,40 @@ def _alternatives(answer: Mapping[str, Any]) -> str:
     )
 
 
+def _alternatives_at_costs(answer: Mapping[str, Any]) -> str:
+    economics = answer["economics"]
+    rival = economics["decision"]["rival"]
+    idle = verdicts.appraisal_of(economics, findings.DO_NOTHING)
+    accelerators = (
+        "Spending the whole budget on accelerators loses"
+        f" {verdicts.estimate(idle['expected_loss'], MEMO)} productive accelerators on average"
+        " against the best choice in every draw."
+    )
+    if rival is None:
+        return "There are none within the budget."
+    if rival == findings.DO_NOTHING:
+        return accelerators
+    one = verdicts.appraisal_of(economics, rival)
+    text = (
+        f"{_described(findings.option_of(answer, rival))} is next, at"
+        f" {MEMO.amount(one['cost']['mean'])} accelerators: it costs less than it is worth in"
+        f" {verdicts.share_in_words(one['p_pays'], answer, MEMO)} of draws, and its expected loss"
+        f" is {verdicts.estimate(one['expected_loss'], MEMO)} productive accelerators."
+    )
+    if economics["decision"]["option"] == findings.DO_NOTHING:
+        return text
+    return f"{text} {accelerators}"
+
+
+def _caveat_costs(answer: Mapping[str, Any]) -> str:
+    economics = verdicts.economics_of(answer)
+    return "No prices were given." if economics is None else verdicts.horizon(economics, MEMO)
+
+
 def _confidence(summary: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
+    economics = verdicts.economics_of(answer)
+    if economics is not None:
+        return f"{verdicts.confidence(answer, MEMO)} {verdicts.information(economics, MEMO)}"
     chosen = findings.option_of(answer, answer["recommended"])
     name = findings.named(chosen["option"], MEMO)
     effective = answer["effective_draws"]
@@ -214,10 +273,12 @@ def _separation(answer: Mapping[str, Any]) -> str:
 
 
 def _missing(summary: Mapping[str, Any]) -> str:
-    missing = (
-        "With a cost for each option this memo would say how often each pays. It does not say which"
-        " assumption drives the choice, nor what measuring it first would be worth."
-    )
+    missing = "This memo does not say which assumption drives the choice."
+    if verdicts.economics_of(summary["answers"][0]) is None:
+        missing = (
+            "With a cost for each option this memo would say how often each pays. It does not say"
+            " which assumption drives the choice, nor what measuring it first would be worth."
+        )
     if any(not parameter["owner"] for parameter in summary["parameters"]):
         missing += " Assumptions without an owner need one before money is committed."
     return missing

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports import findings
+from reports import findings, verdicts
 from reports.markdown import LONGEST_SOURCE, MEMO, cell, escaped, table
 from reports.numbers import NOTHING
 
@@ -12,7 +12,10 @@ MOST_ASSUMPTIONS = 14
 
 
 def options_table(answer: Mapping[str, Any]) -> str:
-    """What each option is worth, best first."""
+    """What each option is worth, best first; at its cost where there is one."""
+    economics = verdicts.economics_of(answer)
+    if economics is not None:
+        return _at_costs(answer, economics)
     effective = answer["effective_draws"]
     rows = []
     for option in answer["options"]:
@@ -42,20 +45,55 @@ def options_table(answer: Mapping[str, Any]) -> str:
     return table(heads, rows, "lrrrrrr")
 
 
+def _at_costs(answer: Mapping[str, Any], economics: Mapping[str, Any]) -> str:
+    levels = list(economics["options"][0]["break_even"])
+    rows = []
+    for option in answer["options"]:
+        one = verdicts.appraisal_of(economics, option["option"])
+        baseline = option["option"] == findings.DO_NOTHING
+        rows.append(
+            [
+                f"{cell(option['option'])}: {cell(option['description'])}",
+                NOTHING if baseline else MEMO.amount(one["cost"]["mean"]),
+                verdicts.share(one["p_pays"], answer, MEMO),
+                *(NOTHING if baseline else MEMO.sea(one["break_even"][level]) for level in levels),
+                NOTHING if baseline else verdicts.estimate(one["net_value"], MEMO),
+                verdicts.share(one["p_best"], answer, MEMO),
+                verdicts.estimate(one["expected_loss"], MEMO)
+                if one["feasible"]
+                else verdicts.OVER_BUDGET,
+            ]
+        )
+    heads = (
+        "Option",
+        "Cost",
+        "P(pays)",
+        *(f"Pays in {level} up to" for level in levels),
+        "Net value",
+        "Best choice",
+        "Expected loss",
+    )
+    return table(heads, rows, "l" + "r" * (len(heads) - 1))
+
+
 def regimes_table(answers: Sequence[Mapping[str, Any]]) -> str:
     """What changes between regimes, under its heading; empty where there is one only."""
     if len(answers) == 1:
         return ""
     rows = []
     for answer in answers:
-        chosen = findings.option_of(answer, answer["recommended"])
+        economics = verdicts.economics_of(answer)
+        name = economics["decision"]["option"] if economics else answer["recommended"]
+        chosen = findings.option_of(answer, name)
         outside, effective = answer["p_out_of_scope"], answer["effective_draws"]
         rows.append(
             [
                 findings.regime_name(answer, MEMO),
                 cell(answer["leader"]),
                 findings.first_place(answer, answer["leader"], MEMO),
-                cell(chosen["option"]),
+                verdicts.short_verdict(answer, MEMO)
+                if verdicts.economics_of(answer)
+                else cell(chosen["option"]),
                 MEMO.sea(chosen["sea"]["p10"]),
                 MEMO.sea(chosen["sea"]["p50"]),
                 MEMO.estimate(outside, effective),
@@ -65,7 +103,7 @@ def regimes_table(answers: Sequence[Mapping[str, Any]]) -> str:
         "Regime",
         "Most often first",
         "in",
-        "Least expected loss",
+        "Decision" if verdicts.economics_of(answers[0]) else "Least expected loss",
         "its ceiling, 90%",
         "50%",
         "Out of scope",

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports import findings
+from reports import findings, verdicts
 from reports.numbers import NOTHING, TERMINAL, spread_error
 
 WIDTH = 100
@@ -44,6 +44,17 @@ LEGEND = (
         "productive accelerators lost on average by choosing it where another is better",
     ),
     ("worth anything", "share of draws in which it gains at all"),
+)
+
+COST_LEGEND = (
+    ("pays", "share of draws in which it costs less than its SEA"),
+    ("pays up to", "cost below which it pays in 50, 80, 95% of draws"),
+    (
+        "net value",
+        "productive accelerators more than when the whole budget buys accelerators, on average",
+    ),
+    ("best choice", "share of draws in which it brings most at these costs"),
+    ("expected loss", "productive accelerators lost on average by choosing it at these costs"),
 )
 
 
@@ -93,7 +104,7 @@ def render(summary: Mapping[str, Any], *, width: int = WIDTH, color: bool = Fals
         console.print()
         _line(console, "What changes between the regimes", style="bold")
         _table(console, _regimes(answers, width))
-    _legend(console)
+    _legend(console, costs=verdicts.economics_of(answers[0]) is not None)
     for row, text in enumerate(_closing(summary)):
         if row == 0:
             console.print()
@@ -154,6 +165,11 @@ def _render_answer(
     console.print()
     _table(console, _ranking(answer, width))
     console.print()
+    economics = verdicts.economics_of(answer)
+    if economics is not None:
+        _line(console, "At these costs", style="bold")
+        _table(console, _at_costs(answer, economics, width))
+        console.print()
     for text in _remarks(summary, answer, compact=compact):
         _line(console, text)
 
@@ -252,11 +268,64 @@ def _ranking(answer: Mapping[str, Any], width: int) -> Table:
     return table
 
 
+def _at_costs(answer: Mapping[str, Any], economics: Mapping[str, Any], width: int) -> Table:
+    effective, wide = answer["effective_draws"], width >= NARROW
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, 1), show_edge=False)
+    names = [TERMINAL.name(option["option"]) for option in answer["options"]]
+    room = WIDEST_NAME if wide else NARROW_NAME
+    table.add_column("option", overflow="fold", width=min(room, max(map(len, names))))
+    levels = list(economics["options"][0]["break_even"])
+    if not wide:
+        levels = [levels[0], levels[-1]]
+    heads = ("cost", "pays", *(f"up to\n{level}" for level in levels))
+    heads += ("net\nvalue", "best\nchoice", "expected\nloss")
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+
+    def amount(record: Mapping[str, Any] | None) -> str:
+        if record is None:
+            return NOTHING
+        write = TERMINAL.amount_with_error if wide else TERMINAL.amount
+        return write(record["value"], record["mcse"])
+
+    def probability(record: Mapping[str, Any] | None) -> str:
+        return NOTHING if record is None else TERMINAL.estimate(record["value"], effective)
+
+    for option in answer["options"]:
+        one = verdicts.appraisal_of(economics, option["option"])
+        baseline = option["option"] == findings.DO_NOTHING
+        loss = verdicts.OVER_BUDGET if not one["feasible"] else amount(one["expected_loss"])
+        chosen = option["option"] == economics["decision"]["option"]
+        table.add_row(
+            TERMINAL.name(option["option"]),
+            NOTHING if baseline else TERMINAL.amount(one["cost"]["mean"]),
+            probability(one["p_pays"]),
+            *(
+                NOTHING if baseline else TERMINAL.sea(one["break_even"][level], cannot=CANNOT)
+                for level in levels
+            ),
+            NOTHING if baseline else amount(one["net_value"]),
+            probability(one["p_best"]),
+            loss,
+            style="bold" if chosen else "",
+        )
+    return table
+
+
 def _remarks(
     summary: Mapping[str, Any], answer: Mapping[str, Any], *, compact: bool
 ) -> Iterator[str]:
     """Sentences under a table."""
-    yield f"Recommendation: {findings.recommendation(answer, TERMINAL)}"
+    economics = verdicts.economics_of(answer)
+    label = "Recommendation"
+    if economics is not None:
+        yield f"Decision: {verdicts.verdict(answer, TERMINAL)}"
+        if not compact:
+            yield f"Risk: {verdicts.confidence(answer, TERMINAL)}"
+            yield f"Information: {verdicts.information(economics, TERMINAL)}"
+            yield verdicts.horizon(economics, TERMINAL)
+        label = "Before costs"
+    yield f"{label}: {findings.recommendation(answer, TERMINAL)}"
     if answer["separation"] is not None:
         if not compact:
             yield f"Simulation: {findings.separation_by_simulation(answer, TERMINAL)}"
@@ -300,7 +369,11 @@ def _regimes(answers: Sequence[Mapping[str, Any]], width: int) -> Table:
     table.add_column("leader", overflow="fold", max_width=room)
     table.add_column("ranks\nfirst", justify="right", no_wrap=True)
     table.add_column("its SEA\nP50", justify="right", no_wrap=True)
-    table.add_column("recommended", overflow="fold", max_width=room)
+    table.add_column(
+        "decision" if verdicts.economics_of(answers[0]) else "recommended",
+        overflow="fold",
+        max_width=room,
+    )
     table.add_column("out of\nscope", justify="right", no_wrap=True)
     for answer in answers:
         leader = findings.option_of(answer, answer["leader"])
@@ -309,18 +382,20 @@ def _regimes(answers: Sequence[Mapping[str, Any]], width: int) -> Table:
             TERMINAL.name(leader["option"]),
             findings.first_place(answer, leader["option"], TERMINAL),
             TERMINAL.sea(leader["sea"]["p50"], cannot=CANNOT),
-            TERMINAL.name(answer["recommended"]),
+            verdicts.short_verdict(answer, TERMINAL)
+            if verdicts.economics_of(answer)
+            else TERMINAL.name(answer["recommended"]),
             TERMINAL.estimate(answer["p_out_of_scope"], answer["effective_draws"]),
         )
     return table
 
 
-def _legend(console: Console) -> None:
+def _legend(console: Console, *, costs: bool) -> None:
     console.print()
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column()
-    for term, meaning in LEGEND:
+    for term, meaning in (*LEGEND, *(COST_LEGEND if costs else ())):
         table.add_row(Text(term, style="dim"), Text(meaning, style="dim"))
     console.print(table)
 

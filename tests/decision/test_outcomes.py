@@ -127,6 +127,16 @@ def test_options_that_differ_in_text_fields_are_evaluated_too() -> None:
     assert outcomes.gain[0, 2] == pytest.approx(141.2297, abs=1e-3)
 
 
+def test_stated_pool_and_replanned_option_are_evaluated_together() -> None:
+    """A re-planned option has a pool of its own beside one that the scenario states."""
+    roomy = with_values(REFERENCE, {"n_pool": 17_300}, source="test")
+    outcomes = evaluate(question(scenario=roomy), {})
+    before = float(account(roomy).productive_accelerators)
+    for k, intervention in enumerate(PUBLISHED.interventions, start=1):
+        after = float(account(apply(roomy, intervention)).productive_accelerators)
+        assert outcomes.gain[0, k] == pytest.approx(after - before, rel=1e-9, abs=1e-7)
+
+
 def test_regime_is_applied_after_the_draw() -> None:
     regime = Regime(name="r", overrides={"reliability.failure_rate_per_node_day": 0.0025})
     columns = {"reliability.failure_rate_per_node_day": np.array([1e-3, 2e-2])}

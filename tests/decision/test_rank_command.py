@@ -245,6 +245,170 @@ def test_json_is_printed_whole(
     assert "unattainable" in statuses
 
 
+COSTS = """
+interventions:
+  bandwidth_2x: 120
+  fast_restart: {uniform: {low: 50, high: 150}}
+  reliability_2x: 800
+shared:
+  telemetry: {cost: 50, needed_by: [fast_restart]}
+"""
+THREE = "bandwidth_2x,fast_restart,reliability_2x"
+UNCERTAIN = """
+interventions:
+  - name: faster
+    multipliers: {accelerator.nic_bw_gbps: {triangular: {low: 1.6, mode: 2.0, high: 2.0}}}
+    probability_of_delivery: 0.7
+    effective_from_day: {uniform: {low: 100, high: 400}}
+  - name: sure
+    overrides: {reliability.restart_time_s: 60}
+"""
+
+
+def costs_file(tmp_path: Path, text: str = COSTS) -> Path:
+    path = tmp_path / "costs.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_costs_end_in_a_decision(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    arguments = ("--evidence", "none", "--draws", 200, "--only", THREE, "--out", out)
+    assert rank(*arguments, "--costs", costs_file(tmp_path), "--budget", 1000) == 0
+    printed = capsys.readouterr().out
+    assert "Decision: Fund " in printed
+    rows = {row["option"]: row for row in rows_of(out)}
+    added = ["cost", "p_pays", "p_pays_mcse", "break_even_50", "break_even_80", "break_even_95"]
+    added += ["net_value", "net_value_mcse", "p_best", "p_best_mcse"]
+    added += ["expected_loss", "expected_loss_mcse"]
+    assert list(rows["do_nothing"]) == [*RANKING_COLUMNS, *added]
+    assert float(rows["fast_restart"]["cost"]) == pytest.approx(150.0)
+    assert rows["do_nothing"]["p_pays"] == ""
+    table = pd.read_parquet(out / "outcomes.parquet")
+    drawn = table["cost.fast_restart"] + 50.0
+    assert float(rows["fast_restart"]["p_pays"]) == pytest.approx(
+        (drawn < table["sea_fast_restart"]).mean()
+    )
+    utility = {name: table[f"utility_{name}"] for name in rows}
+    best = pd.DataFrame(utility).max(axis=1)
+    for name, row in rows.items():
+        net = utility[name] - utility["do_nothing"]
+        assert float(row["net_value"]) == pytest.approx(net.mean(), abs=1e-9)
+        assert float(row["expected_loss"]) == pytest.approx((best - utility[name]).mean())
+    economics = json.loads((out / "summary.json").read_text())["answers"][0]["economics"]
+    assert economics["decision"]["option"] == max(rows, key=lambda name: utility[name].mean())
+    assert (out / "inputs" / "costs.yaml").read_text() == COSTS
+    assert "P(pays)" in (out / "memo.md").read_text()
+    assert (out / "figures" / "acceptability.png").is_file()
+    options = json.loads((out / "provenance.json").read_text())["options"]
+    assert options["budget"] == 1000.0
+
+
+def test_other_costs_or_budget_are_another_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--evidence", "none", "--draws", 20, "--only", THREE, "--out", tmp_path / "run")
+    costs = ("--costs", costs_file(tmp_path))
+    assert rank(*arguments, *costs) == 0
+    assert rank(*arguments, *costs) == 0
+    assert rank(*arguments, *costs, "--budget", 900) == 2
+    assert rank(*arguments, *costs, "--risk-tolerance", 900) == 2
+    assert rank(*arguments) == 2
+    costs_file(tmp_path, COSTS.replace("120", "121"))
+    assert rank(*arguments, *costs) == 2
+    assert "other inputs" in capsys.readouterr().err
+
+
+def test_run_without_costs_has_nothing_of_them(prior_run: Path) -> None:
+    summary = json.loads((prior_run / "summary.json").read_text())
+    assert "economics" not in summary["answers"][0]
+    columns = pd.read_parquet(prior_run / "outcomes.parquet").columns
+    assert not [name for name in columns if name.startswith(("cost.", "utility_"))]
+    assert "costs" not in json.loads((prior_run / "provenance.json").read_text())["options"]
+
+
+def test_bytes_with_costs_do_not_depend_on_chunks_and_cores(tmp_path: Path) -> None:
+    common = ("--evidence", "none", "--draws", 150, "--only", THREE)
+    costs = ("--costs", costs_file(tmp_path))
+    for name, options in (("a", ()), ("b", ("--chunk", 7, "--jobs", 2))):
+        assert rank(*common, *costs, *options, "--out", tmp_path / name) == 0
+    for name in ("ranking.csv", "outcomes.parquet", "memo.md", "figures/acceptability.png"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_study_that_is_worth_its_cost_comes_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    studies = tmp_path / "studies.yaml"
+    text = """
+studies:
+  - name: timed_restarts
+    measures: durations
+    quantity: restart
+    sizes: [10]
+    cost: {unit: accelerators, fixed: %s, per_unit: 0}
+"""
+    common = ("--evidence", "none", "--draws", 400, "--only", THREE)
+    common += ("--costs", costs_file(tmp_path), "--studies", studies)
+    studies.write_text(text % 1)
+    assert rank(*common, "--out", tmp_path / "cheap") == 0
+    assert "Decision: Measure first: timed_restarts, 10 " in " ".join(
+        capsys.readouterr().out.split()
+    )
+    studies.write_text(text % 5000)
+    assert rank(*common, "--out", tmp_path / "dear") == 0
+    assert "Decision: Fund" in capsys.readouterr().out
+
+
+def test_uncertain_interventions_are_parameters_like_any_other(tmp_path: Path) -> None:
+    options = tmp_path / "options.yaml"
+    options.write_text(UNCERTAIN)
+    out = tmp_path / "run"
+    arguments = ("--evidence", "none", "--draws", 300, "--interventions", options)
+    assert rank(*arguments, "--bundle", "both=faster+sure", "--out", out) == 0
+    table = pd.read_parquet(out / "outcomes.parquet")
+    names = ["accelerator.nic_bw_gbps", "effective_from_day", "delivered"]
+    columns = [f"intervention.faster.{name}" for name in names]
+    assert set(columns) <= set(table.columns)
+    delivered = table["intervention.faster.delivered"] == 1
+    assert 0.6 < delivered.mean() < 0.8
+    assert (table.loc[~delivered, "gain_faster"] == 0).all()
+    assert (table.loc[delivered, "gain_faster"] > 0).all()
+    # Where it is not delivered the bundle is what is left of it.
+    assert np.allclose(table.loc[~delivered, "gain_both"], table.loc[~delivered, "gain_sure"])
+    listed = json.loads((out / "summary.json").read_text())["parameters"]
+    rows = {row["path"]: row for row in listed}
+    assert rows[columns[0]]["meaning"] == "faster: factor on accelerator.nic_bw_gbps"
+    assert rows[columns[1]]["unit"] == "days"
+    assert "interventions.yaml" in {path.name for path in (out / "inputs").iterdir()}
+
+
+def test_uncertain_interventions_go_with_draws_of_a_file(tmp_path: Path, draws_file: Path) -> None:
+    options = tmp_path / "options.yaml"
+    options.write_text(UNCERTAIN)
+    arguments = ("--parameter-draws", draws_file, "--interventions", options)
+    assert rank(*arguments, "--out", tmp_path / "run") == 0
+    table = pd.read_parquet(tmp_path / "run" / "outcomes.parquet")
+    assert len(table) == 50
+    assert table["intervention.faster.delivered"].isin([0.0, 1.0]).all()
+
+
+def test_late_and_undelivered_interventions_are_pointed_out(tmp_path: Path) -> None:
+    options = tmp_path / "options.yaml"
+    options.write_text(
+        "interventions:\n"
+        "  - {name: late, multipliers: {accelerator.nic_bw_gbps: 2}, effective_from_day: 1095}\n"
+        "  - {name: never, multipliers: {accelerator.nic_bw_gbps: 2}, probability_of_delivery: 0}\n"
+    )
+    out = tmp_path / "run"
+    arguments = ("--evidence", "none", "--draws", 20, "--interventions", options, "--out", out)
+    assert rank(*arguments) == 0
+    warnings = " ".join(json.loads((out / "summary.json").read_text())["warnings"])
+    assert "late takes effect on day 1095, after the decision horizon of 1095 days" in warnings
+    assert "never is never delivered" in warnings
+    assert {row["gain_mean"] for row in rows_of(out)} == {"0.0"}
+
+
 def bad(tmp_path: Path, name: str, content: str | bytes) -> Path:
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -275,6 +439,46 @@ ROW = "0.57,0.85,0.85,0.1,5e-3,120,300,20,0.02"
         (("--regime", "typcal"), {}, "did you mean 'typical'"),
         (("--interventions", "{}/i.yaml"), {"i.yaml": "interventions: []"}, "the list is empty"),
         (("--priors", "{}/p.yaml"), {"p.yaml": "[]"}, "a mapping"),
+        (("--costs", "{}/c.yaml"), {"c.yaml": ""}, "the file is empty"),
+        (("--costs", "nowhere.yaml"), {}, "there is no such file of costs"),
+        (
+            ("--costs", "{}/c.yaml"),
+            {"c.yaml": "interventions: {fast_restart: 9}\n"},
+            "c.yaml: interventions.bandwidth_2x: this cost is missing",
+        ),
+        (
+            ("--costs", "{}/c.yaml", "--only", "fast_restart"),
+            {"c.yaml": "interventions: {fast_restart: -9}\n"},
+            "got -9, allowed is a finite number of at least 0",
+        ),
+        (
+            (
+                "--costs",
+                "{}/c.yaml",
+                "--bundle",
+                "b=fast_restart+flat_fabric",
+                "--only",
+                "fast_restart",
+            ),
+            {"c.yaml": "interventions: {fast_restart: 9}\n"},
+            "interventions.flat_fabric: this cost is missing",
+        ),
+        (("--budget", "5"), {}, "--budget: without costs there is nothing to spend it on"),
+        (("--risk-tolerance", "5"), {}, "--risk-tolerance: without costs there is no decision"),
+        (("--studies", "common"), {}, "--studies: without costs there is no decision"),
+        (
+            ("--interventions", "{}/i.yaml"),
+            {"i.yaml": "interventions: [{name: a, probability_of_delivery: 2}]"},
+            "probability_of_delivery: got 2.0, allowed is a finite number in [0, 1]",
+        ),
+        (
+            ("--interventions", "{}/i.yaml", "--bundle", "c=a+b"),
+            {
+                "i.yaml": "interventions: [{name: a, overrides: {topology.pod_size: 8}},"
+                " {name: b, overrides: {topology.pod_size: 16}}]"
+            },
+            "two parts of the bundle set this field to different targets",
+        ),
         (("--evidence", "{}/e.yaml"), {"e.yaml": ""}, "the file is empty"),
         (("--parameter-draws", "{}/d.csv"), {"d.csv": ""}, "d.csv"),
         (("--parameter-draws", "{}/d.csv"), {"d.csv": f"{NINE}\n{ROW}\n"}, "at least 2 are needed"),
@@ -332,6 +536,10 @@ def test_bad_input_is_one_clear_block(
         ("--set", "x"),
         ("--bundle", "x"),
         ("--solver", "best"),
+        ("--budget", "-1"),
+        ("--budget", "nan"),
+        ("--risk-tolerance", "0"),
+        ("--risk-tolerance", "inf"),
     ],
 )
 def test_bad_option_exits_2(option: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

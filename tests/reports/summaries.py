@@ -281,10 +281,174 @@ def many_options(names=None):
     return answer([*options, nothing(regret=1100.0)])
 
 
+def estimate(value, mcse=None):
+    return {"value": value, "mcse": abs(value) / 100 if mcse is None else mcse}
+
+
+def appraisal(name, cost, *, pays=0.9, net=100.0, best=0.2, loss=300.0, sea=(900.0, 500.0, 200.0)):
+    """An option at its cost; a cost of two numbers is uncertain between them."""
+    low, high = cost if isinstance(cost, tuple) else (cost, cost)
+    baseline = name == "do_nothing"
+    return {
+        "option": name,
+        "feasible": loss is not None,
+        "cost": {"mean": (low + high) / 2, "p10": low, "p50": (low + high) / 2, "p90": high},
+        "p_pays": None if baseline else estimate(pays, 0.004),
+        "break_even": {
+            level: UNATTAINABLE
+            if value is None
+            else HARMFUL
+            if value == "harmful"
+            else quantile(value, abs(value) / 50)
+            for level, value in zip(("50%", "80%", "95%"), sea, strict=True)
+        },
+        "net_value": {**estimate(net), "p10": net - 80.0, "p50": net, "p90": net + 80.0},
+        "utility": estimate(9000.0 + net),
+        "p_best": None if loss is None else estimate(best, 0.006),
+        "expected_loss": None if loss is None else estimate(loss),
+        "loss_p90": None if loss is None else 2.5 * loss,
+        "cvar": estimate(7000.0 + net),
+        "certainty_equivalent": None,
+    }
+
+
+def with_costs(base, appraisals, *, study=None, budget=900.0, tolerance=None, **fields):
+    """An answer with a decision at costs, which follows from its appraisals unless given."""
+    feasible = [one for one in appraisals if one["feasible"]]
+    order = sorted(feasible, key=lambda one: one["expected_loss"]["value"])
+    chosen, rival = order[0], order[1] if len(order) > 1 else None
+    factors = [0.0, 0.5, 1.0, 2.0, 3.0]
+    names = [one["option"] for one in appraisals]
+    frontier = [chosen["option"]] * 4 + ["do_nothing"]
+    share = {one["option"]: (one["p_best"] or estimate(0.0))["value"] for one in appraisals}
+    loss = {one["option"]: (one["expected_loss"] or {"value": None})["value"] for one in appraisals}
+    verdict = "do_not_fund" if chosen["option"] == "do_nothing" else "fund"
+    if tolerance is not None:
+        for one in appraisals:
+            one["certainty_equivalent"] = estimate(8000.0 + one["net_value"]["value"])
+    return base | {
+        "economics": {
+            "horizon_days": 1095.0,
+            "budget": budget,
+            "stated_budget": False,
+            "risk_tolerance": tolerance,
+            "options": appraisals,
+            "decision": {
+                "verdict": "measure_first" if study else verdict,
+                "option": chosen["option"],
+                "rival": rival and rival["option"],
+                "lead": rival
+                and estimate(chosen["net_value"]["value"] - rival["net_value"]["value"], 4.0),
+                "study": study,
+            },
+            "perfect_information": chosen["expected_loss"],
+            "feasible": [one["option"] for one in feasible],
+            "p_beats": [[0.5] * len(feasible)] * len(feasible),
+            "dominance": [],
+            "curves": {
+                "factors": factors,
+                "p_best": {name: [share[name]] * len(factors) for name in names},
+                "frontier": {"option": frontier, "p_best": [share[name] for name in frontier]},
+                "expected_loss": {name: [loss[name]] * len(factors) for name in names},
+            },
+            "own_curves": [],
+            **fields,
+        }
+    }
+
+
+STUDY = {
+    "name": "timed_restarts",
+    "size": 20,
+    "unit": "restarts",
+    "value": estimate(77.0, 4.0),
+    "cost": 12.0,
+}
+
+
+def funded():
+    return with_costs(
+        split_decision(),
+        [
+            appraisal("do_nothing", 0.0, net=0.0, best=0.01, loss=851.0, sea=(0.0, 0.0, 0.0)),
+            appraisal("fast_checkpoint", 120.0, pays=0.971, net=655.0, best=0.526, loss=196.0),
+            appraisal(
+                "halve_failures", (500.0, 900.0), pays=0.753, net=392.0, best=0.25, loss=459.0
+            ),
+            appraisal("fast_restart", 140.0, pays=0.886, net=485.0, best=0.214, loss=366.0),
+        ],
+    )
+
+
+def measured_first():
+    base = funded()
+    return with_costs(split_decision(), base["economics"]["options"], study=STUDY)
+
+
+def bought_instead():
+    """At these costs accelerators bring more; one option is beyond the budget."""
+    return with_costs(
+        split_decision(),
+        [
+            appraisal("do_nothing", 0.0, net=0.0, best=0.8, loss=20.0, sea=(0.0, 0.0, 0.0)),
+            appraisal("fast_checkpoint", 800.0, pays=0.3, net=-90.0, best=0.15, loss=110.0),
+            appraisal(
+                "halve_failures", 5000.0, pays=0.1, net=-700.0, loss=None, sea=(None, None, 924.0)
+            ),
+            appraisal(
+                "fast_restart", 600.0, pays=0.2, net=-150.0, best=0.05, loss=170.0,
+                sea=(900.0, -5.0, "harmful"),
+            ),
+        ],
+        budget=800.0,
+        stated_budget=True,
+    )  # fmt: skip
+
+
+def averse():
+    base = funded()
+    return with_costs(split_decision(), base["economics"]["options"], tolerance=500.0)
+
+
+def free_and_useless():
+    """No budget: what is free gains nothing."""
+    return with_costs(
+        nothing_worth_funding(),
+        [
+            appraisal("do_nothing", 0.0, net=0.0, best=1.0, loss=0.0, sea=(0.0, 0.0, 0.0)),
+            appraisal(
+                "add_spares", 0.0, pays=0.0, net=-140.0, best=0.0, loss=140.0,
+                sea=(-396.0, -396.0, -396.0),
+            ),
+        ],
+        budget=0.0,
+    )  # fmt: skip
+
+
+def many_priced(names=None):
+    base = many_options(names)
+    return with_costs(
+        base,
+        [
+            appraisal(
+                one["option"], 100.0 * k, net=600.0 - 60.0 * k, best=0.09, loss=100.0 + 60.0 * k
+            )
+            for k, one in enumerate(base["options"])
+        ],
+        study=STUDY,
+    )
+
+
 CASES = {
     "clear_winner": clear_winner,
     "split_decision": split_decision,
     "nothing_worth_funding": nothing_worth_funding,
     "unattainable": unattainable,
     "many_options": many_options,
+    "funded": funded,
+    "measured_first": measured_first,
+    "bought_instead": bought_instead,
+    "averse": averse,
+    "free_and_useless": free_and_useless,
+    "many_priced": many_priced,
 }

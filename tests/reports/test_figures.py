@@ -1,6 +1,7 @@
 """Figures: legible at printed size, deterministic, one colour an option."""
 
 import itertools
+import math
 
 import matplotlib as mpl
 import pytest
@@ -9,10 +10,14 @@ from matplotlib.text import Text
 
 from reports.canvas import FATE_FILL, PALETTE, WIDTH_IN, house_style, setting_of, short
 from reports.figures import FIGURES, rank_distribution, sea_intervals, shares_first, write_figures
+from reports.risk_figures import RISK_FIGURES
 from tests.reports.summaries import (
     CASES,
+    bought_instead,
     clear_winner,
+    funded,
     many_options,
+    many_priced,
     nothing_worth_funding,
     split_decision,
     summary,
@@ -32,9 +37,20 @@ DRAWN = {
 }
 
 
+PRICED = {
+    **{name: case for name, case in CASES.items() if "economics" in case()},
+    "long_names": lambda: many_priced(LONG),
+    "wide_names": lambda: many_priced(WIDE),
+    "hostile_names": lambda: many_priced(
+        [f"{text}{i}" for i, text in enumerate(["$x$", r"\frac{a}{b}", "a\nb", "<b>", "日本"] * 2)]
+    ),
+}
+
+
 def draw(name, base):
     run = summary(base)
-    return FIGURES[name](run["answers"][0], setting_of(run, run["answers"][0]))
+    drawing = {**FIGURES, **RISK_FIGURES}[name]
+    return drawing(run["answers"][0], setting_of(run, run["answers"][0]))
 
 
 def texts(figure):
@@ -68,10 +84,17 @@ def overlapping(boxes):
     ]
 
 
-@pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize("case", DRAWN)
-def test_figure_keeps_its_texts_on_the_canvas_and_apart(name, case):
-    figure = draw(name, DRAWN[case]())
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        pytest.param(name, case, id=f"{label}-{name}")
+        for names, cases in ((FIGURES, DRAWN), (RISK_FIGURES, PRICED))
+        for label, case in cases.items()
+        for name in names
+    ],
+)
+def test_figure_keeps_its_texts_on_the_canvas_and_apart(name, base):
+    figure = draw(name, base())
     width, height = figure.canvas.get_width_height()
     boxes = texts(figure)
     for text, box in boxes:
@@ -88,17 +111,17 @@ def test_overlap_check_finds_an_overlap():
     assert len(overlapping(texts(figure))) == 1
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", [*FIGURES, *RISK_FIGURES])
 def test_figure_prints_at_text_width_in_eight_points_or_more(name):
-    figure = draw(name, many_options())
+    figure = draw(name, many_priced())
     assert figure.get_figwidth() == pytest.approx(WIDTH_IN)
     assert figure.get_figheight() < 6
     assert min(text.get_fontsize() for text, _ in texts(figure)) >= 8.0
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", [*FIGURES, *RISK_FIGURES])
 def test_figure_states_its_regime_and_labels_its_axis(name):
-    figure = draw(name, split_decision() | {"regime": "unreliable_flat"})
+    figure = draw(name, funded() | {"regime": "unreliable_flat"})
     assert "unreliable_flat" in figure.get_supxlabel()
     assert figure.axes[-1].get_xlabel()
 
@@ -143,6 +166,61 @@ def test_colour_of_an_option_is_the_same_in_every_figure_and_regime():
         expected = to_rgb(one[option["option"]])
         assert to_rgb(bars[row].get_facecolor()) == pytest.approx(expected)
         assert to_rgb(marks[row].get_color()) == pytest.approx(expected)
+
+
+def test_titles_of_a_decision_say_the_finding():
+    assert title("break_even", funded()) == (
+        "fast_checkpoint costs less than it is worth in 97.1 ± 0.4% of draws"
+    )
+    assert title("break_even", bought_instead()) == (
+        "At its cost no option brings more than accelerators do"
+    )
+    assert title("acceptability", funded()) == (
+        "fast_checkpoint stays the best expected choice up to 2.0 times the costs, then doing"
+        " nothing"
+    )
+    assert title("acceptability", bought_instead()) == (
+        "Doing nothing stays the best expected choice at up to 3.0 times the costs"
+    )
+    assert title("expected_loss", funded()).startswith(
+        "At these costs choosing fast_checkpoint loses 196 ± 2 productive accelerators"
+    )
+
+
+def test_frontier_is_drawn_as_it_is_given():
+    base = funded()
+    shares = [0.1, 0.2, 0.3, 0.4, 0.5]
+    base["economics"]["curves"]["frontier"]["p_best"] = shares
+    axes = draw("acceptability", base).axes[0]
+    [frontier] = [line for line in axes.lines if line.get_label() == "frontier"]
+    assert list(frontier.get_ydata()) == pytest.approx([100 * share for share in shares])
+
+
+def test_option_over_the_budget_has_no_curve_where_it_cannot_be_chosen():
+    base = bought_instead()
+    base["economics"]["curves"]["p_best"]["halve_failures"] = [0.6, 0.3, 0.0, 0.0, 0.0]
+    base["economics"]["curves"]["expected_loss"]["halve_failures"] = [5.0, 9.0, None, None, None]
+    axes = draw("expected_loss", base).axes[0]
+    [curve] = [line for line in axes.lines if line.get_label() == "halve_failures"]
+    assert list(curve.get_ydata())[:2] == [5.0, 9.0]
+    assert all(math.isnan(value) for value in list(curve.get_ydata())[2:])
+
+
+def test_curves_are_told_apart_without_colour():
+    axes = draw("acceptability", many_priced()).axes[0]
+    looks = [
+        (line.get_linestyle(), line.get_marker())
+        for line in axes.lines
+        if line.get_marker() not in ("None", "", None)
+    ]
+    assert len(looks) >= 4
+    assert len(set(looks)) == len(looks)
+
+
+def test_costs_are_marked_where_they_are():
+    axes = draw("break_even", funded()).axes[0]
+    marks = [x for line in axes.lines if line.get_marker() == "|" for x in line.get_xdata()]
+    assert marks == [120.0, 700.0, 140.0]
 
 
 def luminance(colour):
@@ -231,6 +309,11 @@ def test_write_figures_writes_the_same_bytes_and_leaves_settings_alone(tmp_path)
     assert {name: mpl.rcParams[name] for name in before} == before
     assert not any(b"matplotlib" in content.lower() for content in first)
     assert all(content.startswith(b"\x89PNG") for content in first)
+
+
+def test_figures_of_a_decision_come_with_costs_only(tmp_path):
+    written = {path.stem for path in write_figures(summary(funded()), tmp_path)}
+    assert written == {*FIGURES, *RISK_FIGURES}
 
 
 def test_figures_leave_no_state_in_pyplot(tmp_path):

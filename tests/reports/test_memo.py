@@ -9,8 +9,14 @@ from reports.markdown import LONGEST_NAME, escaped
 from reports.memo import main, render_memo, write_memo
 from tests.reports.summaries import (
     CASES,
+    averse,
+    bought_instead,
     clear_winner,
+    free_and_useless,
+    funded,
     many_options,
+    many_priced,
+    measured_first,
     nothing,
     nothing_worth_funding,
     option,
@@ -69,7 +75,7 @@ NUMBER = re.compile(
     r"(?:\u00a0±\u00a0[\d.\u202f]+)?(%| points)?"
 )
 
-WORDS_OF_THE_TEMPLATE = {"90%", "50%", "10%"}
+WORDS_OF_THE_TEMPLATE = {"90%", "50%", "10%", "80%", "95%"}
 """Probabilities that the text itself defines: the quantiles."""
 
 
@@ -206,6 +212,79 @@ def test_memo_says_where_the_leader_changes_with_scope():
     assert "The leader changes with them" in memo[: memo.index("## What the cluster")]
 
 
+def test_memo_with_costs_asks_for_what_they_decide():
+    memo = render_memo(summary(funded()))
+    assert paragraph(memo, "Ask") == (
+        "**Ask.** Fund fast_checkpoint at 120 accelerators of a budget of 900. It costs less than"
+        " it is worth in 97.1\u00a0±\u00a00.4% of draws, and brings 655\u00a0±\u00a07 productive"
+        " accelerators more than accelerators for the whole budget on average. Regime: as"
+        " described."
+    )
+    assert "**fast_restart** (Change something) is next, at 140 accelerators" in paragraph(
+        memo, "Alternatives"
+    )
+    sure = paragraph(memo, "How sure")
+    assert "fast_checkpoint is the best choice at these costs in 52.6\u00a0±\u00a00.6%" in sure
+    assert "no study that costs more pays" in sure
+    assert "No prices were given" not in memo
+    assert (
+        "over 1\u202f095 days; the budget is 900 accelerators (the largest expected cost)" in memo
+    )
+    assert "figures/acceptability.png" in memo
+    row = next(line for line in memo.splitlines() if line.startswith("| halve_failures"))
+    assert [text.strip() for text in row.strip("|").split("|")][1:] == [
+        "700", "75.3\u00a0±\u00a00.4%", "900", "500", "200", "392\u00a0±\u00a04",
+        "25.0\u00a0±\u00a00.6%", "459\u00a0±\u00a05",
+    ]  # fmt: skip
+
+
+def test_memo_without_costs_does_not_speak_of_them():
+    memo = render_memo(summary(split_decision()))
+    for word in ("P(pays)", "budget", "acceptability", "Net value"):
+        assert word not in memo
+
+
+def test_memo_measures_first_where_a_study_is_worth_more_than_it_costs():
+    ask = paragraph(render_memo(summary(measured_first())), "Ask")
+    assert ask.startswith(
+        "**Ask.** Measure first: timed_restarts, 20 restarts, is worth 77\u00a0±\u00a04 productive"
+        " accelerators to this decision and costs 12. Without it: Fund fast_checkpoint"
+    )
+
+
+def test_memo_buys_accelerators_where_they_bring_more():
+    memo = render_memo(summary(bought_instead()))
+    ask = paragraph(memo, "Ask")
+    assert ask.startswith("**Ask.** Fund nothing on this list: accelerators for the whole budget")
+    assert "fast_checkpoint is nearest: it costs less than it is worth in 30.0" in ask
+    assert "brings 90\u00a0±\u00a01 productive accelerators less than accelerators" in ask
+    row = next(line for line in memo.splitlines() if line.startswith("| halve_failures"))
+    assert row.endswith("| over budget |")
+    free = paragraph(render_memo(summary(free_and_useless())), "Ask")
+    assert "no option is expected to gain anything within a budget of 0" in free
+    assert "brings 140\u00a0±\u00a01 productive accelerators less than doing nothing" in free
+
+
+def test_memo_says_where_risk_decides():
+    ask = paragraph(render_memo(summary(averse())), "Ask")
+    assert "At a risk tolerance of 500 it has the largest certainty equivalent, 8\u202f660" in ask
+    assert "riskier" not in ask
+    base = averse()
+    base["economics"]["decision"]["lead"] = {"value": -50.0, "mcse": 4.0}
+    ask = paragraph(render_memo(summary(base)), "Ask")
+    assert "On average it brings 50\u00a0±\u00a04 less than fast_restart, which is riskier" in ask
+
+
+def test_memo_says_where_more_draws_could_change_the_choice():
+    base = funded()
+    base["economics"]["decision"]["lead"] = {"value": 3.0, "mcse": 4.0}
+    ask = paragraph(render_memo(summary(base)), "Ask")
+    assert "fast_restart is expected to bring about as much." in ask
+    assert "more than simulation" not in paragraph(render_memo(summary(funded())), "Ask")
+    assert "within simulation error" in ask
+    assert "within simulation error" not in paragraph(render_memo(summary(funded())), "Ask")
+
+
 def alarms_of(run):
     memo = render_memo(run)
     return memo[: memo.index("**Ask.**")]
@@ -312,6 +391,14 @@ def largest():
 
 def test_memo_stays_within_two_pages():
     assert words(render_memo(largest())) <= TWO_PAGES
+
+
+def test_memo_with_costs_stays_within_two_pages():
+    priced = largest()
+    costs = many_priced()["economics"]
+    for one in priced["answers"]:
+        one["economics"] = costs
+    assert words(render_memo(priced)) <= TWO_PAGES
 
 
 def test_memo_names_assumptions_beyond_the_table():

@@ -9,8 +9,11 @@ from tests.reports.summaries import (
     CASES,
     HARMFUL,
     UNATTAINABLE,
+    bought_instead,
     clear_winner,
+    funded,
     many_options,
+    measured_first,
     nothing_worth_funding,
     quantile,
     split_decision,
@@ -171,3 +174,41 @@ def test_render_survives_figures_that_do_not_exist():
     text = render(summary(base | {"leader_in_scope": None, "p_out_of_scope": 1.0}))
     assert re.search(r"one more accelerator brings\s+—\s+—\s+—\s+—", text)
     assert "none is in scope" in text
+
+
+def at_costs(text):
+    return text[text.index("At these costs") :]
+
+
+def test_render_prints_options_at_their_costs():
+    text = at_costs(render(summary(funded())))
+    assert re.split(r"\s{2,}", row_of(text, "halve_failures").strip()) == [
+        "halve_failures", "700", "75.3%", "900", "500", "200", "392 ± 4", "25.0%", "459 ± 5",
+    ]  # fmt: skip
+    assert "Decision: Fund fast_checkpoint at 120 accelerators of a budget of 900." in text
+    assert "Before costs: fast_checkpoint ranks first most often" in text
+    assert "best choice      share of draws" in text
+
+
+def test_render_marks_what_the_budget_does_not_pay():
+    text = at_costs(render(summary(bought_instead())))
+    assert row_of(text, "halve_failures").endswith("over budget")
+    assert "cannot" in row_of(text, "halve_failures")
+    assert "harmful" in row_of(text, "fast_restart")
+
+
+def test_render_without_costs_is_as_it_was():
+    text = render(summary(split_decision()))
+    assert "At these costs" not in text
+    assert "Decision" not in text
+    assert "net value" not in text
+
+
+def test_render_names_the_decision_of_each_regime():
+    run = summary(
+        funded(), bought_instead() | {"regime": "cheap"}, measured_first() | {"regime": "m"}
+    )
+    text = " ".join(render(run).split())
+    assert "fund fast_checkpoint" in text
+    assert "fund nothing" in text
+    assert "measure first" in text

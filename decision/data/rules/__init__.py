@@ -1,0 +1,1 @@
+"""Shipped rules of which interventions go together."""

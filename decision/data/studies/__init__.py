@@ -1,0 +1,1 @@
+"""Shipped lists of studies that can be ordered before deciding."""
