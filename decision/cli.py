@@ -46,6 +46,10 @@ COMMANDS = {
         module="studies.reproduce",
         summary="regenerate the published study, with a verdict on each of its claims",
     ),
+    "sensitivity": Command(
+        module="studies.sensitivity",
+        summary="say which parameters decide who ranks first, and where that flips",
+    ),
 }
 
 

@@ -1,0 +1,1 @@
+"""What drives a ranking: estimators, each in its own module."""
