@@ -2,6 +2,7 @@
 
 import hashlib
 import subprocess
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def versions() -> dict[str, str]:
     return found
 
 
+@cache
 def code_digest() -> str:
     """SHA-256 of the project's own modules and templates."""
     root = Path(__file__).resolve().parent.parent
@@ -33,6 +35,7 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
+@cache
 def git_commit() -> str | None:
     """Commit of the code, None outside a checkout."""
     try:

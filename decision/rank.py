@@ -12,9 +12,14 @@ if TYPE_CHECKING:
     import numpy as np
 
     from decision.inputs import Inputs
+    from decision.outcomes import Question
     from decision.summary import Answer
+    from priors.catalogue import Catalogue
     from priors.draws import Draws
     from priors.posterior import Posterior
+
+FEWEST_FOR_DRIVERS = 100
+"""With fewer draws it cannot be said which parameter decides anything."""
 
 EXIT_INPUT = 2
 EXIT_UNCONVERGED = 3
@@ -132,6 +137,7 @@ def answer_all(
     chunk: int | None,
     jobs: int,
     advance: Callable[[int], None],
+    find_drivers: "Callable[[Question, Draws, Catalogue | None], Mapping[str, Any]]",
 ) -> "list[Answer]":
     """Rank under every regime asked for."""
     from decision.outcomes import CHUNK, evaluate
@@ -180,6 +186,10 @@ def answer_all(
                     chain=draws.chain,
                     seed=inputs.request.seed,
                 )
+        drivers = None
+        if len(draws) >= FEWEST_FOR_DRIVERS:
+            independent = inputs.catalogue if prior is draws else None
+            drivers = find_drivers(question, draws, independent)
         answers.append(
             Answer(
                 regime=regime,
@@ -189,6 +199,7 @@ def answer_all(
                 prior_shares=shares,
                 economics=economics,
                 costs=costs,
+                drivers=drivers,
             )
         )
     return answers
@@ -199,6 +210,7 @@ def compute(
     inputs: "Inputs",
     directory: Path,
     render: Callable[[Mapping[str, Any], Path], None],
+    find_drivers: "Callable[[Question, Draws, Catalogue | None], Mapping[str, Any]]",
 ) -> Mapping[str, Any]:
     """Draw, rank and write the run; returns its summary."""
     import time
@@ -214,7 +226,13 @@ def compute(
         compared = prior is not None and prior is not draws
         progress.start(f"ranking {inputs.draws:,} draws", total * (2 if compared else 1))
         answers = answer_all(
-            inputs, draws, prior, chunk=options.chunk, jobs=options.jobs, advance=progress.advance
+            inputs,
+            draws,
+            prior,
+            chunk=options.chunk,
+            jobs=options.jobs,
+            advance=progress.advance,
+            find_drivers=find_drivers,
         )
         progress.say("writing the run")
         summary = describe(inputs, answers, draws, prior, posterior)
@@ -267,8 +285,16 @@ def main(argv: Sequence[str] | None = None) -> int:
                 (target / "figures").mkdir()
                 write_figures(content, target / "figures")
 
+            def find_drivers(
+                question: "Question", draws: "Draws", priors: "Catalogue | None"
+            ) -> Mapping[str, Any]:
+                from studies.drivers.quick import BUDGET, PRIOR_BUDGET, quick_drivers
+
+                budget = BUDGET if priors is None else PRIOR_BUDGET
+                return quick_drivers(question, draws, priors, seed=options.seed, budget=budget)
+
             check_writable(directory)
-            summary = compute(options, inputs, directory, render)
+            summary = compute(options, inputs, directory, render, find_drivers)
         if options.format == "json":
             import json
 

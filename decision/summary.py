@@ -6,7 +6,7 @@ it, a figure that does not exist is null.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class Answer:
         What options are worth at their costs, None without costs.
     costs
         Draws of uncertain costs in accelerators, by column.
+    drivers
+        Which parameters decide the ranking, as plain data; None where that was not asked.
     """
 
     regime: str
@@ -55,6 +57,7 @@ class Answer:
     prior_shares: Mapping[str, float]
     economics: Economics | None = None
     costs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    drivers: Mapping[str, Any] | None = None
 
 
 def describe(
@@ -169,6 +172,7 @@ def describe_answer(answer: Answer) -> dict[str, object]:
         "p_past_peak": ranking.p_past_peak,
         "tied_draws": ranking.tied_draws,
         "effective_draws": ranking.effective_draws,
+        "drivers": answer.drivers,
         **({} if economics is None else {"economics": describe_economics(economics)}),
     }
 

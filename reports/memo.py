@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from reports import findings, verdicts
+from reports import drivers, findings, verdicts
 from reports.markdown import MEMO, escaped
 from reports.memo_tables import assumptions_table, options_table, regimes_table
 from reports.numbers import spelt, spread_error
@@ -68,6 +68,7 @@ def render_memo(summary: Mapping[str, Any]) -> str:
         options=options_table(answer),
         legend=LEGEND if verdicts.economics_of(answer) is None else COST_LEGEND,
         separation=_separation(answer),
+        drivers=_drivers(summary, answer),
         regimes=regimes_table(summary["answers"]),
         draws=MEMO.amount(question["draws"]),
         source=findings.source_of_draws(question, MEMO),
@@ -272,16 +273,33 @@ def _separation(answer: Mapping[str, Any]) -> str:
     )
 
 
+def _drivers(summary: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
+    """A section of its own, empty where drivers were not asked for."""
+    decided = drivers.deciding(summary, answer, MEMO)
+    if not decided:
+        return ""
+    flips = " ".join(drivers.switching(summary, answer, MEMO))
+    before = "Before costs. " if verdicts.economics_of(answer) is not None else ""
+    return (
+        f"## What drives the choice\n\n{before}{decided}\n\n"
+        f"*Where the choice would switch, one assumption set and the others as uncertain as they"
+        f" are (95% interval of the simulation).* {flips}\n\n"
+    )
+
+
 def _missing(summary: Mapping[str, Any]) -> str:
-    missing = "This memo does not say which assumption drives the choice."
-    if verdicts.economics_of(summary["answers"][0]) is None:
-        missing = (
-            "With a cost for each option this memo would say how often each pays. It does not say"
-            " which assumption drives the choice, nor what measuring it first would be worth."
+    missing = []
+    answer = summary["answers"][0]
+    if not answer.get("drivers"):
+        missing.append("This memo does not say which assumption drives the choice.")
+    if verdicts.economics_of(answer) is None:
+        missing.append(
+            "With a cost for each option this memo would say how often each pays, and what"
+            " measuring first would be worth."
         )
     if any(not parameter["owner"] for parameter in summary["parameters"]):
-        missing += " Assumptions without an owner need one before money is committed."
-    return missing
+        missing.append("Assumptions without an owner need one before money is committed.")
+    return " ".join(missing) or "Nothing that this memo could have held."
 
 
 def _footer(summary: Mapping[str, Any], answer: Mapping[str, Any]) -> str:

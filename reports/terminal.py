@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports import findings, verdicts
+from reports import drivers, findings, verdicts
 from reports.numbers import NOTHING, TERMINAL, spread_error
 
 WIDTH = 100
@@ -45,6 +45,8 @@ LEGEND = (
     ),
     ("worth anything", "share of draws in which it gains at all"),
 )
+
+DRIVER_LEGEND = (("top driver", "the uncertain parameter that most decides how the option fares"),)
 
 COST_LEGEND = (
     ("pays", "share of draws in which it costs less than its SEA"),
@@ -104,7 +106,11 @@ def render(summary: Mapping[str, Any], *, width: int = WIDTH, color: bool = Fals
         console.print()
         _line(console, "What changes between the regimes", style="bold")
         _table(console, _regimes(answers, width))
-    _legend(console, costs=verdicts.economics_of(answers[0]) is not None)
+    _legend(
+        console,
+        costs=verdicts.economics_of(answers[0]) is not None,
+        driven=width >= WIDTH and bool(answers[0].get("drivers")),
+    )
     for row, text in enumerate(_closing(summary)):
         if row == 0:
             console.print()
@@ -247,6 +253,9 @@ def _ranking(answer: Mapping[str, Any], width: int) -> Table:
     heads = (cannot, "expected\nregret", "worth\nanything")
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
+    driven = width >= WIDTH and bool(answer.get("drivers"))
+    if driven:
+        table.add_column("top\ndriver", no_wrap=True)
     for option in answer["options"]:
         share, regret = TERMINAL.share_with_error, TERMINAL.amount_with_error
         first = (share if wide else TERMINAL.share)(
@@ -263,6 +272,7 @@ def _ranking(answer: Mapping[str, Any], width: int) -> Table:
             NOTHING if baseline else TERMINAL.estimate(option["p_unattainable"], effective),
             lost,
             NOTHING if baseline else TERMINAL.estimate(option["p_positive"], effective),
+            *([drivers.top_driver(answer, option["option"]) or NOTHING] if driven else []),
             style="bold" if option["option"] == answer["recommended"] else "",
         )
     return table
@@ -332,6 +342,11 @@ def _remarks(
         for pair in (answer["separation"], findings.further_separation(answer)):
             if pair is not None:
                 yield f"Evidence: {findings.separation_by_evidence(answer, TERMINAL, pair)}"
+    if decided := drivers.deciding(summary, answer, TERMINAL):
+        yield f"Drivers: {decided}"
+    if not compact:
+        for sentence in drivers.switching(summary, answer, TERMINAL):
+            yield f"Switching: {sentence}"
     yield f"Scope: {findings.scope(answer, TERMINAL)}"
     if not compact and summary["question"]["source"] != "prior":
         yield from _prior_against_posterior(summary, answer)
@@ -390,12 +405,13 @@ def _regimes(answers: Sequence[Mapping[str, Any]], width: int) -> Table:
     return table
 
 
-def _legend(console: Console, *, costs: bool) -> None:
+def _legend(console: Console, *, costs: bool, driven: bool) -> None:
     console.print()
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column()
-    for term, meaning in (*LEGEND, *(COST_LEGEND if costs else ())):
+    driver = DRIVER_LEGEND if driven else ()
+    for term, meaning in (*LEGEND, *driver, *(COST_LEGEND if costs else ())):
         table.add_row(Text(term, style="dim"), Text(meaning, style="dim"))
     console.print(table)
 

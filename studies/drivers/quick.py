@@ -22,6 +22,9 @@ from studies.drivers.targets import WINNER, leader_of, require_finite, targets_o
 BUDGET = 150_000
 """Draws the model may be evaluated on: well below a second."""
 
+PRIOR_BUDGET = 40_000
+"""Sobol indices of independent parameters need fewer for errors of a point or two."""
+
 FEWEST_POINTS = 64
 REDRAWN = 1000
 SWITCHED, VALUES, SWITCHING_DRAWS = 3, 15, 400

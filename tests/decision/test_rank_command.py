@@ -98,6 +98,20 @@ def test_outcomes_are_what_the_ranking_says(prior_run: Path) -> None:
         assert share > 0
 
 
+def test_drivers_are_named_for_the_winner_and_each_option(
+    prior_run: Path, draws_file: Path, tmp_path: Path
+) -> None:
+    drivers = json.loads((prior_run / "summary.json").read_text())["answers"][0]["drivers"]
+    assert drivers["method"] == "sobol"
+    assert set(drivers["options"]) == {"do_nothing", *INTERVENTIONS}
+    # Its own gain is proportional to the jitter it halves, and nothing else comes close.
+    assert drivers["options"]["straggler_control"]["factor"] == "reliability.straggler_cv"
+    # Fifty draws are too few to say.
+    assert rank("--parameter-draws", draws_file, "--out", tmp_path / "run") == 0
+    few = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert few["answers"][0]["drivers"] is None
+
+
 def test_provenance_names_versions_inputs_and_seed(prior_run: Path) -> None:
     provenance = json.loads((prior_run / "provenance.json").read_text())
     assert provenance["seed"] == 1
