@@ -14,7 +14,7 @@ from model.intervention_entries import COLUMN_PREFIX
 from model.interventions import DO_NOTHING, Intervention, Regime, apply
 from model.ledger import account, productive_accelerators
 from model.numerics import Value
-from model.scaling import at_scale, replicas_of_pool
+from model.scaling import at_scale
 from model.scenario import Scenario, stack, substitute, take, with_values
 from model.substitution import ROUNDING, Solver, substitute_options
 
@@ -108,6 +108,9 @@ class Outcomes:
 def baseline_of(question: Question, columns: Mapping[str, Value]) -> Scenario:
     """The baseline with draws in place: values, then the regime, then the scale.
 
+    Its pool is what its plan needs. Accelerators owned beyond that stay idle whatever is decided:
+    they count in the fates, and neither an option nor one more accelerator puts them to work.
+
     Parameters
     ----------
     question
@@ -133,7 +136,14 @@ def baseline_of(question: Question, columns: Mapping[str, Value]) -> Scenario:
         )
     if question.scale is not None:
         scenario = at_scale(scenario, question.scale, source="--at-scale")
-    return scenario
+    return substitute(scenario, {"n_pool": None})
+
+
+def as_owned(question: Question, baseline: Scenario) -> Scenario:
+    """The baseline with the accelerators that are owned beyond its plan, for its ledger."""
+    if question.scale is not None:
+        return baseline
+    return substitute(baseline, {"n_pool": question.scenario.n_pool})
 
 
 def evaluate(
@@ -188,7 +198,7 @@ def evaluate(
             chosen = rows[np.searchsorted(rows, part.start) : np.searchsorted(rows, part.stop)]
             if chosen.size:
                 states = tuple(tuple(state.take(chosen) for state in option) for option in options)
-                _fill(result, chosen, take(baseline, chosen), states, question.solver)
+                _fill(result, chosen, take(baseline, chosen), states, question)
         if progress is not None:
             progress(part.stop - part.start)
 
@@ -219,17 +229,11 @@ def _empty(options: Sequence[str], total: int) -> Outcomes:
 
 
 def _plans(scenario: Scenario, total: int) -> list[np.ndarray]:
-    """Rows by plan, ascending: a curve belongs to one data-parallel size and one pool."""
-    dp = scenario.parallelism.dp
-    keys = [np.reshape(dp, (-1, 1))] if np.ndim(dp) else []
-    if scenario.n_pool is not None:
-        keys.append(np.reshape(replicas_of_pool(scenario, np.asarray(scenario.pool)), (-1, 1)))
-    if all(key.size == 1 for key in keys):
+    """Rows by plan, ascending: a scaling curve belongs to one data-parallel size."""
+    sizes = np.reshape(scenario.parallelism.dp, -1)
+    if sizes.size == 1:
         return [np.arange(total)]
-    key = np.hstack([np.broadcast_to(key, (total, 1)) for key in keys])
-    _, inverse = np.unique(key, axis=0, return_inverse=True)
-    inverse = inverse.ravel()
-    return [np.flatnonzero(inverse == group) for group in range(int(inverse.max()) + 1)]
+    return [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
 
 
 def _fill(
@@ -237,7 +241,7 @@ def _fill(
     target: np.ndarray,
     scenario: Scenario,
     options: Sequence[Sequence[State]],
-    solver: Solver | None,
+    question: Question,
 ) -> None:
     """Evaluate draws of one plan into their rows."""
     plan = scenario.parallelism
@@ -246,7 +250,7 @@ def _fill(
         "parallelism.global_batch_seqs": int(np.min(plan.global_batch_seqs)),
     }
     scenario = substitute(scenario, one_plan)
-    ledger = account(scenario)
+    ledger = account(as_owned(question, scenario))
     changes = [state.change for states in options for state in states]
     treated = _treated(scenario, changes, target.size)
     baseline = treated[:, :1]
@@ -258,17 +262,17 @@ def _fill(
         return np.broadcast_to(np.reshape(value, (-1,)), target.shape)
 
     result.gain[target] = gain
-    if solver is None:
+    if question.solver is None:
         result.sea[target] = np.nan
         result.marginal[target] = np.nan
     else:
-        found = substitute_options(scenario, baseline, baseline + gain, solver=solver)
+        found = substitute_options(scenario, baseline, baseline + gain, solver=question.solver)
         result.sea[target] = found.sea
         result.marginal[target] = column(found.marginal)
     for index, fate in enumerate(FATES):
         result.fates[target, index] = column(ledger.fates[fate])
     result.productive[target] = column(baseline)
-    result.pool[target] = column(scenario.pool)
+    result.pool[target] = column(ledger.scenario.pool)
     result.ettr[target] = column(ledger.ettr)
     result.recovery_pressure[target] = column(ledger.recovery_pressure)
     result.in_scope[target] = column(ledger.in_scope)

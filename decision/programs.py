@@ -21,7 +21,7 @@ from decision.utility import Pools
 from model.interventions import Intervention, apply, join
 from model.numerics import Value
 from model.recovery import recover
-from model.scaling import is_realisable, replan, replicas_of_pool
+from model.scaling import is_realisable, replan
 from model.scenario import Scenario
 from model.step import healthy_step
 from priors.observations import RECOVERY_PATHS
@@ -218,8 +218,6 @@ def _curve_of(scenario: Scenario, pool: float) -> Curve:
     realisable one stand idle.
     """
     base = int(np.min(scenario.parallelism.dp))
-    if scenario.n_pool is not None:
-        base = max(base, int(np.max(replicas_of_pool(scenario, np.asarray(pool)))))
     sizes = np.arange(1, FARTHEST * base + 1)
     realisable = np.broadcast_to(is_realisable(replan(scenario, sizes)), sizes.shape)
     sizes = sizes[realisable | (sizes <= base)]

@@ -14,7 +14,7 @@ from decision.economics import Economics
 from decision.economics_summary import ECONOMICS_COLUMNS, describe_economics, economics_row
 from decision.inputs import Inputs
 from decision.origin import git_commit, versions
-from decision.outcomes import FATES, Outcomes, Question, baseline_of
+from decision.outcomes import FATES, Outcomes, Question, as_owned, baseline_of
 from decision.plain import finite, sea_status, spread
 from decision.ranking import Ranking, Separation, Standing
 from model.ledger import account
@@ -179,7 +179,8 @@ def describe_answer(answer: Answer) -> dict[str, object]:
 
 def _baseline(answer: Answer) -> dict[str, object]:
     outcomes = answer.outcomes
-    point = baseline_of(answer.question, {})
+    plan = baseline_of(answer.question, {})
+    point = as_owned(answer.question, plan)
     ledger = account(point)
     return {
         "accelerators": int(np.max(point.world)),
@@ -197,7 +198,7 @@ def _baseline(answer: Answer) -> dict[str, object]:
             "ettr": float(ledger.ettr),
             "mfu": float(ledger.mfu),
             "productive_accelerators": float(ledger.productive_accelerators),
-            "marginal_accelerator": finite(marginal_accelerator(point)),
+            "marginal_accelerator": finite(marginal_accelerator(plan)),
             "recovery_pressure": float(ledger.recovery_pressure),
         },
     }

@@ -20,7 +20,7 @@ from decision.outcomes import CHUNK, Question, baseline_of, options_on
 from model.interventions import apply
 from model.ledger import productive_accelerators
 from model.numerics import Value
-from model.scaling import replan, replicas_of_pool
+from model.scaling import replan
 from model.scenario import Scenario, take
 
 
@@ -212,8 +212,6 @@ def productive_at(
     planned = np.reshape(scenario.pool if planned_for is None else planned_for, (-1, 1))
     planned = planned.astype(np.float64)
     base = np.reshape(scenario.parallelism.dp, (-1, 1))
-    if scenario.n_pool is not None:
-        base = np.maximum(base, replicas_of_pool(scenario, planned))
     per_replica = np.reshape(scenario.replica * scenario.overhead, (-1, 1))
     low = np.floor(pools / per_replica).astype(np.int64)
     low = np.broadcast_to(low, pools.shape).copy()

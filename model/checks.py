@@ -116,7 +116,7 @@ def suspicions(values: Mapping[str, Value]) -> list[str]:
         if fits > values["parallelism.dp"]:
             found.append(
                 f"n_pool is {pool}: that is room for dp = {fits}, the plan uses "
-                f"{values['parallelism.dp']}; the rest counts as unavailable"
+                f"{values['parallelism.dp']}; the rest stays idle and counts as unavailable"
             )
     return found
 

@@ -127,14 +127,16 @@ def test_options_that_differ_in_text_fields_are_evaluated_too() -> None:
     assert outcomes.gain[0, 2] == pytest.approx(141.2297, abs=1e-3)
 
 
-def test_stated_pool_and_replanned_option_are_evaluated_together() -> None:
-    """A re-planned option has a pool of its own beside one that the scenario states."""
-    roomy = with_values(REFERENCE, {"n_pool": 17_300}, source="test")
-    outcomes = evaluate(question(scenario=roomy), {})
-    before = float(account(roomy).productive_accelerators)
-    for k, intervention in enumerate(PUBLISHED.interventions, start=1):
-        after = float(account(apply(roomy, intervention)).productive_accelerators)
-        assert outcomes.gain[0, k] == pytest.approx(after - before, rel=1e-9, abs=1e-7)
+def test_accelerators_beyond_the_plan_stay_idle_whatever_is_decided() -> None:
+    """They dilute the fates; no option and no further accelerator puts them to work."""
+    roomy = with_values(REFERENCE, {"n_pool": 30_000}, source="test")
+    columns = study_draws(8)
+    own, more = (evaluate(question(scenario=s), columns) for s in (REFERENCE, roomy))
+    for name in ("gain", "sea", "productive", "marginal"):
+        assert np.array_equal(getattr(own, name), getattr(more, name))
+    assert more.pool.tolist() == [30_000.0] * 8
+    assert np.allclose(more.fates[:, 0], own.fates[:, 0] * 16_876 / 30_000, rtol=1e-12)
+    assert np.allclose(more.fates.sum(axis=1), 1.0)
 
 
 def test_regime_is_applied_after_the_draw() -> None:
