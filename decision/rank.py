@@ -1,6 +1,7 @@
 """The command that ranks interventions: which is worth funding, and how sure is that."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -308,9 +309,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             color = sys.stdout.isatty()
             print(render_table(summary, width=max(80, min(width, 120)), color=color), end="")
             print(f"\nRun: {directory}")
+        sys.stdout.flush()
     except FundworthyError as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_INPUT
+    except BrokenPipeError:
+        # The reader has seen enough; what is left to flush goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("interrupted: nothing was written", file=sys.stderr)
         return EXIT_INTERRUPTED

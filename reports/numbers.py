@@ -91,6 +91,8 @@ class Notation:
         """
         if value is None:
             return NOTHING
+        if error == 0 and float(value).is_integer():
+            return self.rounded(value, 1.0)
         return self.rounded(value, self._step(value, error, ratio=ratio))
 
     def beside(self, middle: float, value: float) -> str:
