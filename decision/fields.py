@@ -4,6 +4,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from model.command import command
+
 
 def build_parser() -> argparse.ArgumentParser:
     """Options of the command."""
@@ -15,6 +17,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table."""
     build_parser().parse_args(argv)

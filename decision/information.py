@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from decision.options import add_question_options, amount, request_of
+from model.command import command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from decision.utility import Utilities
     from priors.draws import Draws
 
-EXIT_INPUT = 2
-EXIT_INTERRUPTED = 130
 
 EXAMPLES = """\
 examples:
@@ -274,51 +273,43 @@ def compute(
     return describe(inputs, draws, studies, answers, posterior)
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 0, 2 for bad input, 130 when interrupted."""
     options = build_parser().parse_args(argv)
 
-    from model.errors import FundworthyError
+    from decision.inputs import gather
 
-    try:
-        from decision.inputs import gather
+    inputs = gather(request_of(options))
+    studies = studies_of(options, inputs)
+    fit = None
+    if options.nested:
+        from studies.drivers.copula import fit_copula
 
-        inputs = gather(request_of(options))
-        studies = studies_of(options, inputs)
-        fit = None
-        if options.nested:
-            from studies.drivers.copula import fit_copula
+        def fit(columns: Mapping[str, Any], independent: bool) -> "Dependence":
+            return fit_copula(columns, independent=independent)
 
-            def fit(columns: Mapping[str, Any], independent: bool) -> "Dependence":
-                return fit_copula(columns, independent=independent)
+    summary = compute(options, inputs, studies, fit)
+    if options.out is not None:
+        from decision.further import add_results
+        from decision.information_summary import write_csv
+        from reports.information_figures import write_information_figures
 
-        summary = compute(options, inputs, studies, fit)
+        def write(folder: Path) -> None:
+            write_csv(summary, folder / "information.csv")
+            write_information_figures(summary, folder / "figures")
+
+        add_results(options.out, inputs, "information", summary, write)
+    if options.format == "json":
+        import json
+
+        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        from reports.information_tables import render_information
+
+        print(render_information(summary), end="")
         if options.out is not None:
-            from decision.further import add_results
-            from decision.information_summary import write_csv
-            from reports.information_figures import write_information_figures
-
-            def write(folder: Path) -> None:
-                write_csv(summary, folder / "information.csv")
-                write_information_figures(summary, folder / "figures")
-
-            add_results(options.out, inputs, "information", summary, write)
-        if options.format == "json":
-            import json
-
-            print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
-        else:
-            from reports.information_tables import render_information
-
-            print(render_information(summary), end="")
-            if options.out is not None:
-                print(f"\nWritten: {options.out}")
-    except FundworthyError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_INPUT
-    except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
-        return EXIT_INTERRUPTED
+            print(f"\nWritten: {options.out}")
     return 0
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from decision.options import add_question_options, amount, count, request_of
+from model.command import command
 
 if TYPE_CHECKING:
     from decision.inputs import Inputs
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from model.interventions import Intervention
     from priors.draws import Draws
 
-EXIT_INPUT = 2
-EXIT_INTERRUPTED = 130
 
 DEFAULT_POINTS = 21
 
@@ -191,44 +190,36 @@ def _silent(_: int) -> None:
     """Progress that was already told."""
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 0, 2 for bad input, 130 when interrupted."""
     options = build_parser().parse_args(argv)
 
-    from model.errors import FundworthyError
+    from decision.inputs import gather
 
-    try:
-        from decision.inputs import gather
+    inputs = gather(request_of(options))
+    members = members_of(inputs)
+    summary = compute(options, inputs, members, rules_of(options, inputs, members))
+    if options.out is not None:
+        from decision.further import add_results
+        from decision.portfolio_summary import write_csv
+        from reports.information_figures import write_portfolio_figures
 
-        inputs = gather(request_of(options))
-        members = members_of(inputs)
-        summary = compute(options, inputs, members, rules_of(options, inputs, members))
+        def write(folder: Path) -> None:
+            write_csv(summary, folder / "programs.csv")
+            write_portfolio_figures(summary, folder / "figures")
+
+        add_results(options.out, inputs, "portfolio", summary, write)
+    if options.format == "json":
+        import json
+
+        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        from reports.information_tables import render_portfolio
+
+        print(render_portfolio(summary), end="")
         if options.out is not None:
-            from decision.further import add_results
-            from decision.portfolio_summary import write_csv
-            from reports.information_figures import write_portfolio_figures
-
-            def write(folder: Path) -> None:
-                write_csv(summary, folder / "programs.csv")
-                write_portfolio_figures(summary, folder / "figures")
-
-            add_results(options.out, inputs, "portfolio", summary, write)
-        if options.format == "json":
-            import json
-
-            print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
-        else:
-            from reports.information_tables import render_portfolio
-
-            print(render_portfolio(summary), end="")
-            if options.out is not None:
-                print(f"\nWritten: {options.out}")
-    except FundworthyError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_INPUT
-    except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
-        return EXIT_INTERRUPTED
+            print(f"\nWritten: {options.out}")
     return 0
 
 

@@ -1,13 +1,13 @@
 """The command that ranks interventions: which is worth funding, and how sure is that."""
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from decision.options import add_cost_options, add_question_options, count, request_of
+from model.command import command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 FEWEST_FOR_DRIVERS = 100
 """With fewer draws it cannot be said which parameter decides anything."""
 
-EXIT_INPUT = 2
 EXIT_UNCONVERGED = 3
-EXIT_INTERRUPTED = 130
 
 EXAMPLES = """\
 examples:
@@ -250,6 +248,7 @@ def compute(
     return summary
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
@@ -260,66 +259,54 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = build_parser().parse_args(argv)
 
-    from model.errors import FundworthyError, InputError
+    from model.errors import InputError
 
-    try:
-        if options.budget is not None and options.costs is None:
-            raise InputError.single(
-                message="without costs there is nothing to spend it on",
-                source="--budget",
-                remedy="state what the interventions cost: --costs FILE",
-            )
-        from decision.inputs import gather
-        from decision.place import check_writable
-        from decision.run import default_directory, find_run
+    if options.budget is not None and options.costs is None:
+        raise InputError.single(
+            message="without costs there is nothing to spend it on",
+            source="--budget",
+            remedy="state what the interventions cost: --costs FILE",
+        )
+    from decision.inputs import gather
+    from decision.place import check_writable
+    from decision.run import default_directory, find_run
 
-        inputs = gather(request_of(options))
-        directory = options.out or default_directory(inputs)
-        summary: Mapping[str, Any] | None
-        summary = find_run(directory, inputs.digest, force=options.force)
-        if summary is None:
-            from reports.figures import write_figures
-            from reports.memo import render_memo
+    inputs = gather(request_of(options))
+    directory = options.out or default_directory(inputs)
+    summary: Mapping[str, Any] | None
+    summary = find_run(directory, inputs.digest, force=options.force)
+    if summary is None:
+        from reports.figures import write_figures
+        from reports.memo import render_memo
 
-            def render(content: Mapping[str, Any], target: Path) -> None:
-                (target / "memo.md").write_text(render_memo(content), encoding="utf-8")
-                (target / "figures").mkdir()
-                write_figures(content, target / "figures")
+        def render(content: Mapping[str, Any], target: Path) -> None:
+            (target / "memo.md").write_text(render_memo(content), encoding="utf-8")
+            (target / "figures").mkdir()
+            write_figures(content, target / "figures")
 
-            def find_drivers(
-                question: "Question", draws: "Draws", priors: "Catalogue | None"
-            ) -> Mapping[str, Any]:
-                from studies.drivers.quick import BUDGET, PRIOR_BUDGET, quick_drivers
+        def find_drivers(
+            question: "Question", draws: "Draws", priors: "Catalogue | None"
+        ) -> Mapping[str, Any]:
+            from studies.drivers.quick import BUDGET, PRIOR_BUDGET, quick_drivers
 
-                budget = BUDGET if priors is None else PRIOR_BUDGET
-                return quick_drivers(question, draws, priors, seed=options.seed, budget=budget)
+            budget = BUDGET if priors is None else PRIOR_BUDGET
+            return quick_drivers(question, draws, priors, seed=options.seed, budget=budget)
 
-            check_writable(directory)
-            summary = compute(options, inputs, directory, render, find_drivers)
-        if options.format == "json":
-            import json
+        check_writable(directory)
+        summary = compute(options, inputs, directory, render, find_drivers)
+    if options.format == "json":
+        import json
 
-            print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
-        else:
-            import shutil
+        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        import shutil
 
-            from reports.terminal import render as render_table
+        from reports.terminal import render as render_table
 
-            width = shutil.get_terminal_size((100, 24)).columns
-            color = sys.stdout.isatty()
-            print(render_table(summary, width=max(80, min(width, 120)), color=color), end="")
-            print(f"\nRun: {directory}")
-        sys.stdout.flush()
-    except FundworthyError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_INPUT
-    except BrokenPipeError:
-        # The reader has seen enough; what is left to flush goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
-        return EXIT_INTERRUPTED
+        width = shutil.get_terminal_size((100, 24)).columns
+        color = sys.stdout.isatty()
+        print(render_table(summary, width=max(80, min(width, 120)), color=color), end="")
+        print(f"\nRun: {directory}")
     sampler = summary["sampler"]
     if sampler is not None and not sampler["converged"] and not options.accept_unconverged:
         print(

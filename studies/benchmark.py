@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.errors import FundworthyError, InputError
+from model.command import command
+from model.errors import InputError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -246,33 +247,28 @@ def yardstick_of(scalar_model: "ModuleType") -> Callable[[Mapping[str, float]], 
     return rank_one
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print; 0 where every claim holds, 1 where one does not, 2 for an error."""
     options = build_parser().parse_args(argv)
     failed = False
-    try:
-        if options.only != "commands":
-            question, evaluate = question_of_reference()
-            yardstick = None
-            try:
-                from tests.oracles import scalar_model
-            except ImportError:
-                print("the scalar yardstick is part of a checkout's tests: not measured here")
-            else:
-                yardstick = yardstick_of(scalar_model)
-            for figure in core_figures(lambda draws: evaluate(question, draws), yardstick):
+    if options.only != "commands":
+        question, evaluate = question_of_reference()
+        yardstick = None
+        try:
+            from tests.oracles import scalar_model
+        except ImportError:
+            print("the scalar yardstick is part of a checkout's tests: not measured here")
+        else:
+            yardstick = yardstick_of(scalar_model)
+        for figure in core_figures(lambda draws: evaluate(question, draws), yardstick):
+            print(shown(figure), flush=True)
+            failed |= figure.holds is False
+    if options.only != "core":
+        with tempfile.TemporaryDirectory() as folder:
+            for figure in command_figures(Path(folder)):
                 print(shown(figure), flush=True)
                 failed |= figure.holds is False
-        if options.only != "core":
-            with tempfile.TemporaryDirectory() as folder:
-                for figure in command_figures(Path(folder)):
-                    print(shown(figure), flush=True)
-                    failed |= figure.holds is False
-    except FundworthyError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
     return 1 if failed else 0
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from model.command import command
 from model.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 STUDY = "studies.reproduce"
 EXIT_FAILED = 1
-EXIT_INPUT = 2
-EXIT_INTERRUPTED = 130
 
 EXAMPLES = """\
 examples:
@@ -178,6 +177,7 @@ def shown(judgements: "Sequence[Judgement]", width: int) -> str:
     return "\n".join(lines)
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
@@ -189,64 +189,55 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(argv)
     started = time.monotonic()
 
-    from model.errors import FundworthyError
+    import shutil
 
-    try:
-        import shutil
+    from decision.origin import code_digest
+    from decision.progress import Progress
+    from studies.claims import FAILS, Findings, judge
+    from studies.experiments.catalogue import EXPERIMENTS
+    from studies.experiments.inputs import SEED, published_inputs
+    from studies.output import check_place, results
+    from studies.published_claims import CLAIMS
 
-        from decision.origin import code_digest
-        from decision.progress import Progress
-        from studies.claims import FAILS, Findings, judge
-        from studies.experiments.catalogue import EXPERIMENTS
-        from studies.experiments.inputs import SEED, published_inputs
-        from studies.output import check_place, results
-        from studies.published_claims import CLAIMS
+    if options.jobs < 1 and options.jobs != -1:
+        raise InputError.single(
+            message=f"got {options.jobs}, allowed are counts from 1, and -1 for every core",
+            source="--jobs",
+        )
+    experiments = chosen_experiments(options.only, tuple(EXPERIMENTS))
+    inputs = published_inputs()
+    stated = {
+        "study": STUDY,
+        "experiments": list(experiments),
+        "figures": not options.no_figures,
+        "seed": SEED,
+        "inputs": dict(inputs.digests),
+        "code": code_digest(),
+    }
+    digest = hashlib.sha256(repr(sorted(stated.items())).encode()).hexdigest()
+    directory = options.out or Path("runs") / f"reproduce-{digest[:12]}"
+    check_place(directory, STUDY, digest, force=options.force)
+    with Progress(quiet=options.quiet) as progress:
+        tables = compute_tables(
+            inputs,
+            experiments,
+            jobs=options.jobs,
+            start=progress.start,
+            advance=progress.advance,
+        )
+        judgements = judge(CLAIMS, Findings(inputs=inputs, tables=tables))
+        with results(directory, force=options.force) as partial:
+            if not options.no_figures:
+                from reports.study_figures import write_study_figures
 
-        if options.jobs < 1 and options.jobs != -1:
-            raise InputError.single(
-                message=f"got {options.jobs}, allowed are counts from 1, and -1 for every core",
-                source="--jobs",
-            )
-        experiments = chosen_experiments(options.only, tuple(EXPERIMENTS))
-        inputs = published_inputs()
-        stated = {
-            "study": STUDY,
-            "experiments": list(experiments),
-            "figures": not options.no_figures,
-            "seed": SEED,
-            "inputs": dict(inputs.digests),
-            "code": code_digest(),
-        }
-        digest = hashlib.sha256(repr(sorted(stated.items())).encode()).hexdigest()
-        directory = options.out or Path("runs") / f"reproduce-{digest[:12]}"
-        check_place(directory, STUDY, digest, force=options.force)
-        with Progress(quiet=options.quiet) as progress:
-            tables = compute_tables(
-                inputs,
-                experiments,
-                jobs=options.jobs,
-                start=progress.start,
-                advance=progress.advance,
-            )
-            judgements = judge(CLAIMS, Findings(inputs=inputs, tables=tables))
-            with results(directory, force=options.force) as partial:
-                if not options.no_figures:
-                    from reports.study_figures import write_study_figures
-
-                    progress.say("drawing")
-                    write_study_figures(tables, partial / "figures")
-                common = {
-                    "digest": digest,
-                    **stated,
-                    "wall_time_s": round(time.monotonic() - started, 3),
-                }
-                write_results(partial, tables, judgements, common)
-    except FundworthyError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_INPUT
-    except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
-        return EXIT_INTERRUPTED
+                progress.say("drawing")
+                write_study_figures(tables, partial / "figures")
+            common = {
+                "digest": digest,
+                **stated,
+                "wall_time_s": round(time.monotonic() - started, 3),
+            }
+            write_results(partial, tables, judgements, common)
     if judgements:
         width = max(80, min(shutil.get_terminal_size((100, 24)).columns, 120))
         print(shown(judgements, width))

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from decision.options import add_question_options, count
+from model.command import command
 
 if TYPE_CHECKING:
     from decision.inputs import Inputs
     from priors.draws import Draws
     from studies.drivers.study import Plan
 
-EXIT_INPUT = 2
 EXIT_UNCONVERGED = 3
-EXIT_INTERRUPTED = 130
 
 STUDY = "sensitivity"
 """What the provenance calls results of this command."""
@@ -314,6 +313,7 @@ def as_json(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
@@ -324,50 +324,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = build_parser().parse_args(argv)
 
-    from model.errors import FundworthyError
+    from decision.progress import Progress
+    from reports.driver_figures import write_driver_figures
+    from studies.drivers.copula import split_constant
+    from studies.drivers.place import find_study, require_free
+    from studies.drivers.summary import content_of
+    from studies.drivers.words import render
+    from studies.output import check_place
 
-    try:
-        from decision.progress import Progress
-        from reports.driver_figures import write_driver_figures
-        from studies.drivers.copula import split_constant
-        from studies.drivers.place import find_study, require_free
-        from studies.drivers.summary import content_of
-        from studies.drivers.words import render
-        from studies.output import check_place
-
-        with Progress(quiet=options.quiet) as progress:
-            inputs, draws, source, reasons = draw_for(options, progress.say)
-            varying, _ = split_constant(draws.columns)
-            plan = plan_of(options, source, list(varying), seed=inputs.request.seed)
-            digest = digest_of(inputs, options, source)
-            directory: Path = options.run or options.out or default_directory(inputs, digest)
-            content = find_study(directory, digest)
-            if content is None or options.force:
-                if options.run is not None:
-                    require_free(directory, force=options.force)
-                else:
-                    check_place(directory, STUDY, digest, force=options.force)
-                answers = study_all(inputs, draws, plan, source=source, say=progress.say)
-                content = content_of(
-                    inputs,
-                    draws,
-                    answers,
-                    source=source,
-                    reasons=reasons,
-                    provenance=provenance_of(inputs, digest),
-                )
-                keep(content, directory, options, write_driver_figures)
-        if options.format == "json":
-            print(as_json(content))
-        else:
-            print(render(content), end="")
-            print(f"\nStudy: {directory}")
-    except FundworthyError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_INPUT
-    except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
-        return EXIT_INTERRUPTED
+    with Progress(quiet=options.quiet) as progress:
+        inputs, draws, source, reasons = draw_for(options, progress.say)
+        varying, _ = split_constant(draws.columns)
+        plan = plan_of(options, source, list(varying), seed=inputs.request.seed)
+        digest = digest_of(inputs, options, source)
+        directory: Path = options.run or options.out or default_directory(inputs, digest)
+        content = find_study(directory, digest)
+        if content is None or options.force:
+            if options.run is not None:
+                require_free(directory, force=options.force)
+            else:
+                check_place(directory, STUDY, digest, force=options.force)
+            answers = study_all(inputs, draws, plan, source=source, say=progress.say)
+            content = content_of(
+                inputs,
+                draws,
+                answers,
+                source=source,
+                reasons=reasons,
+                provenance=provenance_of(inputs, digest),
+            )
+            keep(content, directory, options, write_driver_figures)
+    if options.format == "json":
+        print(as_json(content))
+    else:
+        print(render(content), end="")
+        print(f"\nStudy: {directory}")
     if reasons and not options.accept_unconverged:
         print(
             "error: the posterior did not converge: " + "; ".join(reasons) + "\nthe study is"
