@@ -19,7 +19,8 @@ from model.interventions import Intervention, InterventionFile, Regime, bundle, 
 from model.numerics import Value
 from model.parameters import BY_PATH
 from model.scaling import at_scale
-from model.scenario import Scenario, ScenarioFile, read_scenario, with_values
+from model.scenario import Scenario, with_values
+from model.scenario_file import ScenarioFile, read_scenario
 from model.substitution import Solver
 from priors.catalogue import Catalogue, read_catalogue
 from priors.draws import Draws, read_draws

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from decision.costs import Costs
 from model.checks import suspicions
 from model.interventions import Intervention
-from model.scenario import Scenario, ScenarioFile, to_values
+from model.scenario import Scenario, to_values
+from model.scenario_file import ScenarioFile
 from priors.catalogue import Catalogue
 from priors.draws import Draws
 from priors.observations import Evidence

@@ -8,7 +8,8 @@ import numpy as np
 
 from model.documents import shipped_names
 from model.errors import InputError, Problem, nearest
-from model.scenario import read_scenario, with_values
+from model.scenario import with_values
+from model.scenario_file import read_scenario
 from priors.elicitation import number
 from priors.observations import (
     DURATION_PATHS,

@@ -373,7 +373,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from model.scenario import read_scenario, with_values
+    from model.scenario import with_values
+    from model.scenario_file import read_scenario
     from priors.catalogue import read_catalogue
     from priors.evidence import DEFAULT, read_evidence
     from priors.report import render
@@ -384,7 +385,7 @@ def _run(options: argparse.Namespace) -> int:
     catalogue = read_catalogue(options.priors)
     known = {path: float(scenario.value(path)) for path in changes if path in catalogue.entries}
     catalogue = catalogue.with_fixed(known)
-    evidence = read_evidence(options.evidence or [DEFAULT])
+    evidence = read_evidence(options.evidence or [DEFAULT], scenario=options.scenario)
     out: Path | None = options.out
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError.single(

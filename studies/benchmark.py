@@ -228,7 +228,7 @@ def question_of_reference() -> "tuple[Question, Any]":
     """The reference scenario with ten interventions, and the function that ranks on it."""
     from decision.outcomes import Question, evaluate
     from model.interventions import read_interventions
-    from model.scenario import read_scenario
+    from model.scenario_file import read_scenario
 
     question = Question(
         scenario=read_scenario("reference_405b_16k").scenario,

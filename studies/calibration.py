@@ -14,7 +14,8 @@ import pandas as pd
 from model.ledger import account, achieved_flops_per_accelerator, productive_accelerators
 from model.numerics import Value
 from model.recovery import daly_interval, failure_rate_per_s, recover
-from model.scenario import Scenario, read_scenario, with_values
+from model.scenario import Scenario, with_values
+from model.scenario_file import read_scenario
 from model.step import healthy_step
 from studies.experiments.inputs import FAILURE_RATE, VALIDATION_TWINS, StudyInputs, at
 

@@ -7,7 +7,8 @@ import pytest
 from model.interventions import Intervention, apply, read_interventions
 from model.ledger import account
 from model.scaling import CEILING, Curve, at_scale, sampling_grid, scaling_curve
-from model.scenario import Scenario, read_scenario, with_values
+from model.scenario import Scenario, with_values
+from model.scenario_file import read_scenario
 from model.substitution import Solver, Substitution, substitute_options
 
 TABLES = Path(__file__).resolve().parents[2] / "shared" / "reference" / "tables"

@@ -9,7 +9,8 @@ import numpy as np
 from model.interventions import Intervention, Regime, read_interventions
 from model.numerics import Value
 from model.scaling import at_scale
-from model.scenario import Scenario, read_scenario, with_values
+from model.scenario import Scenario, with_values
+from model.scenario_file import read_scenario
 
 SEED = 20260805
 """Of the published draws; the timelines here start from it too."""

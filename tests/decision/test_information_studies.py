@@ -24,7 +24,7 @@ from decision.study_data import Target, measured_paths, quantities, simulate
 from decision.value_of_information import Information, perfect_information
 from model.errors import InputError
 from model.interventions import read_interventions
-from model.scenario import read_scenario
+from model.scenario_file import read_scenario
 from priors.catalogue import read_catalogue
 from priors.draws import prior_draws
 from studies.drivers.copula import fit_copula

@@ -28,7 +28,8 @@ from model.ledger import account
 from model.parameters import BY_PATH, UNCERTAIN
 from model.recovery import recover
 from model.scaling import at_scale
-from model.scenario import Scenario, read_scenario, substitute, with_values
+from model.scenario import Scenario, substitute, with_values
+from model.scenario_file import read_scenario
 from model.step import healthy_step
 from priors.observations import RECOVERY_PATHS
 from tests.decision.test_outcomes import study_draws

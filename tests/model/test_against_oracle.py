@@ -13,7 +13,8 @@ import pytest
 from model.interventions import Intervention, apply
 from model.ledger import account
 from model.placement import place_group
-from model.scenario import Scenario, scenario_from_mapping, stack
+from model.scenario import Scenario, stack
+from model.scenario_file import scenario_from_mapping
 from model.substitution import substitute_options
 from tests.oracles import scalar_model as oracle
 

@@ -5,7 +5,8 @@ import pytest
 
 from model.ledger import account, achieved_flops_per_accelerator
 from model.recovery import recover
-from model.scenario import read_scenario, substitute
+from model.scenario import substitute
+from model.scenario_file import read_scenario
 from model.step import healthy_step
 
 tensor = pytest.importorskip("pytensor.tensor")

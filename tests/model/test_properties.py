@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from model.ledger import account, productive_accelerators
 from model.recovery import daly_interval, lost_work, recover
-from model.scenario import Scenario, scenario_from_mapping, substitute, to_values, with_values
+from model.scenario import Scenario, substitute, to_values, with_values
+from model.scenario_file import scenario_from_mapping
 from tests.oracles.scenarios import random_scenario
 from tests.reference import REFERENCE, reference
 

@@ -12,7 +12,8 @@ from scipy import optimize
 
 from model.ledger import account, achieved_flops_per_accelerator
 from model.recovery import SCOPE_LIMIT, failure_rate_per_s
-from model.scenario import read_scenario, with_values
+from model.scenario import with_values
+from model.scenario_file import read_scenario
 from model.step import healthy_step
 from model.substitution import informal_equivalent, marginal_accelerator
 from tests.reference import INTERVENTIONS, published_curve, reference, sea, substitute

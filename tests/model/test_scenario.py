@@ -7,7 +7,8 @@ import pytest
 from model.checks import suspicions
 from model.errors import InputError
 from model.parameters import FIELDS
-from model.scenario import read_scenario, scenario_from_mapping, to_values, with_values
+from model.scenario import to_values, with_values
+from model.scenario_file import read_scenario, scenario_from_mapping
 from tests.oracles.scenarios import REFERENCE as DOCUMENT
 from tests.reference import REFERENCE
 

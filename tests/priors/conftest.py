@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from model.scenario import read_scenario
+from model.scenario_file import read_scenario
 from priors.catalogue import read_catalogue
 from priors.evidence import read_evidence
 from priors.posterior import condition

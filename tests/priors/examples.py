@@ -4,7 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from model.scenario import Scenario, read_scenario, with_values
+from model.scenario import Scenario, with_values
+from model.scenario_file import read_scenario
 from priors.catalogue import Catalogue, catalogue_from_mapping, read_catalogue
 from priors.evidence import observations_from_mapping, read_evidence
 from priors.likelihood import Likelihood

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from model.errors import InputError
-from model.scenario import read_scenario
+from model.scenario_file import read_scenario
 from priors import cache
 from priors.catalogue import read_catalogue
 from priors.observations import Evidence
@@ -128,7 +128,7 @@ def test_cache_directory_that_cannot_be_written_is_one_clear_error(quick, tmp_pa
 def test_cached_posterior_is_loaded_without_pymc(default_posterior):
     code = (
         "import sys, time\n"
-        "from model.scenario import read_scenario\n"
+        "from model.scenario_file import read_scenario\n"
         "from priors.catalogue import read_catalogue\n"
         "from priors.evidence import read_evidence\n"
         "from priors.posterior import condition\n"

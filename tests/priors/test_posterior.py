@@ -6,7 +6,8 @@ from scipy import stats
 
 from model.errors import InputError
 from model.ledger import account
-from model.scenario import read_scenario, with_values
+from model.scenario import with_values
+from model.scenario_file import read_scenario
 from priors.catalogue import read_catalogue
 from priors.draws import prior_draws
 from priors.evidence import read_evidence

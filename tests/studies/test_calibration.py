@@ -6,7 +6,8 @@ import pytest
 from scipy import optimize
 
 from model.ledger import account, achieved_flops_per_accelerator
-from model.scenario import read_scenario, with_values
+from model.scenario import with_values
+from model.scenario_file import read_scenario
 from model.step import healthy_step
 from studies.calibration import KNOWN_MISFIT, calibrate, meta_expected_ettr, validate, value_of
 from studies.experiments.inputs import published_inputs
