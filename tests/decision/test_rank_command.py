@@ -618,6 +618,40 @@ def test_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not (out.parent.exists() and list(out.parent.iterdir()))
 
 
+def test_unconverged_posterior_is_marked_and_exits_3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sampler is stood in for: what is tested is what the command makes of its diagnostics."""
+    from priors import posterior
+    from priors.diagnostics import Diagnostics
+    from priors.draws import prior_draws
+
+    class Saved(posterior.Posterior):
+        def write_netcdf(self, path: Path) -> None:
+            path.write_bytes(b"stand-in")
+
+    def condition(catalogue: object, *_: object, draws: int, seed: int, **__: object) -> Saved:
+        return Saved(
+            draws=prior_draws(catalogue, draws, seed),
+            diagnostics=Diagnostics(
+                rows=(), divergences=7, chains=4, chain_draws=100, reasons=("7 divergences",)
+            ),
+            summary=(),
+            digest="",
+            notes=(),
+            netcdf=None,
+            build=None,
+        )
+
+    monkeypatch.setattr(posterior, "condition", condition)
+    out = tmp_path / "run"
+    assert rank("--draws", 40, "--out", out) == 3
+    assert "did not converge: 7 divergences" in capsys.readouterr().err
+    memo = (out / "memo.md").read_text(encoding="utf-8")
+    assert "NOT CONVERGED" in memo.split("**Ask.**")[0]
+    assert rank("--draws", 40, "--out", out, "--accept-unconverged") == 0
+
+
 def test_help_needs_no_heavy_import() -> None:
     code = (
         "import sys\nfrom decision.rank import main\n"
