@@ -15,6 +15,7 @@ import numpy as np
 
 from model.command import command
 from model.errors import InputError
+from studies.experiments.ranking import RANGES
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -25,19 +26,6 @@ MEMORY_DRAWS = (10_000, 100_000, 1_000_000)
 RANKING_DRAWS = 40_000
 YARDSTICK_DRAWS = 40
 REPEATS = 5
-
-# A draw of the published uncertainty study, with the NIC and the plan of the reference scenario.
-RANGES = {
-    "kernel.kernel_efficiency": (0.45, 0.70),
-    "topology.net_efficiency": (0.70, 0.95),
-    "parallelism.overlap_dp": (0.60, 0.95),
-    "parallelism.overlap_tp": (0.0, 0.35),
-    "reliability.failure_rate_per_node_day": (1.5e-3, 1.5e-2),
-    "reliability.detect_time_s": (30.0, 400.0),
-    "reliability.restart_time_s": (60.0, 900.0),
-    "reliability.checkpoint_write_s": (5.0, 90.0),
-    "reliability.straggler_cv": (0.0, 0.05),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
