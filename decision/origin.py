@@ -37,15 +37,23 @@ def code_digest() -> str:
 
 @cache
 def git_commit() -> str | None:
-    """Commit of the code, None outside a checkout."""
-    try:
-        answer = subprocess.run(
-            ["git", "-C", str(Path(__file__).resolve().parent), "rev-parse", "HEAD"],
+    """Commit of the code, None outside a checkout.
+
+    An environment that lies inside somebody else's checkout is none: this file must be tracked.
+    """
+    here = Path(__file__).resolve()
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(here.parent), *arguments],
             capture_output=True,
             text=True,
             timeout=5,
             check=True,
-        )
+        ).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", here.name)
+        return git("rev-parse", "HEAD")
     except (OSError, subprocess.SubprocessError):
         return None
-    return answer.stdout.strip()
