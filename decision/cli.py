@@ -34,6 +34,10 @@ COMMANDS = {
         module="priors.posterior",
         summary="condition the priors on evidence and write posterior draws",
     ),
+    "read": Command(
+        module="priors.read",
+        summary="read your own logs and tables and write what they say as evidence",
+    ),
     "fields": Command(
         module="decision.fields",
         summary="list every field of a scenario file with unit, range and default",

@@ -190,7 +190,7 @@ def gather(request: Request) -> Inputs:
         read_interventions, request.interventions, read_distribution
     )
     catalogue: Catalogue | None = attempt(read_catalogue, request.priors)
-    evidence: Evidence | None = attempt(read_evidence, request.evidence)
+    evidence: Evidence | None = attempt(read_evidence, request.evidence, scenario=request.scenario)
     settings: dict[str, Value] | None = attempt(parse_settings, request.settings)
     if scenario_file is None or intervention_file is None or catalogue is None or settings is None:
         raise InputError(problems)

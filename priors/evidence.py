@@ -11,13 +11,17 @@ else ``mine``. Further keys by kind::
     ettr             scenario, overrides, value with error; or at_least or at_most, softness
     link_efficiency  values; or mean, sd, repeats; error_floor
     step_times       scenario, overrides, mean_s, sd_s, count, averaging_interval, relative_error
+
+Any other file is recognised by its content and read as :mod:`priors.readers` does: logs of
+nccl-tests and of training, Slurm accounting, failure tables, goodput exports.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from model.documents import read_document, shipped_names
+from model.documents import Document, read_document, shipped_names
 from model.errors import InputError, Problem, nearest
 from priors.observation_reader import ObservationReader
 from priors.observations import Evidence, Observation
@@ -29,13 +33,15 @@ NONE = "none"
 """Names no evidence at all."""
 
 
-def read_evidence(names: Sequence[str | Path]) -> Evidence:
+def read_evidence(names: Sequence[str | Path], *, scenario: str | Path | None = None) -> Evidence:
     """Read evidence from files, or shipped ones by their stems, into one list.
 
     Parameters
     ----------
     names
-        Documents; ``none`` adds nothing.
+        Documents, or files that a reader knows; ``none`` adds nothing.
+    scenario
+        The job that files other than documents were measured on; None where it is not said.
 
     Raises
     ------
@@ -50,7 +56,8 @@ def read_evidence(names: Sequence[str | Path]) -> Evidence:
         if str(name) == NONE:
             continue
         try:
-            document = read_document(name, package="priors.data.evidence", kind="evidence")
+            log = _from_reader(name, scenario)
+            document = log or read_document(name, package="priors.data.evidence", kind="evidence")
             if document.source in texts:
                 raise InputError.single(
                     message="this evidence is given twice", source=document.source
@@ -60,7 +67,7 @@ def read_evidence(names: Sequence[str | Path]) -> Evidence:
             found = observations_from_mapping(
                 document.content,
                 source=document.source,
-                directory=None if shipped else Path(name).parent,
+                directory=None if shipped or log else Path(name).parent,
             )
         except InputError as error:
             problems += error.problems
@@ -81,6 +88,45 @@ def read_evidence(names: Sequence[str | Path]) -> Evidence:
         raise InputError(problems)
     return Evidence(
         sources=tuple(texts), observations=tuple(observations), texts=MappingProxyType(texts)
+    )
+
+
+def _from_reader(name: str | Path, scenario: str | Path | None) -> Document | None:
+    """What a log or table says, as the document it stands for; None for documents themselves.
+
+    Raises
+    ------
+    InputError
+        If the file is a log or table that gives no observation.
+    """
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or not path.is_file():
+        return None
+    if str(name) in shipped_names("priors.data.evidence"):
+        return None
+    from priors.readers.evidence_text import evidence_text
+    from priors.readers.found import options_for
+    from priors.readers.registry import recognised
+    from priors.readers.source import TextSource
+
+    source = TextSource(str(name))
+    reader = recognised(source)
+    if reader is None:
+        return None
+    found = reader.read(source, options_for(scenario))
+    if not found.drafts:
+        raise InputError.single(
+            message="no observation comes of this file: " + "; ".join(found.withheld),
+            source=str(name),
+            remedy="python -m priors.read says what it holds and takes what is missing",
+        )
+    content: dict[str, object] = {"observations": [dict(draft.raw) for draft in found.drafts]}
+    text = evidence_text([found])
+    return Document(
+        source=str(name),
+        content=content,
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+        text=text,
     )
 
 

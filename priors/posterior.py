@@ -400,7 +400,7 @@ def _run(options: argparse.Namespace) -> int:
         scenario,
         draws=options.draws,
         seed=options.seed,
-        progress=_tell if sys.stderr.isatty() else None,
+        progress=_tell,
     )
     if out is not None:
         try:

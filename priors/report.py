@@ -8,6 +8,7 @@ from model.scenario import Scenario
 from priors.catalogue import Catalogue
 from priors.diagnostics import Diagnostics, SummaryRow
 from priors.observations import Evidence, describe, place
+from priors.predictive_check import EDGE, PredictiveCheck, check_predictions
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,6 +34,8 @@ def render(
     parts.append(_summary_table("The scenario's parameters, P10 / P50 / P90", own))
     if rest and posterior.diagnostics.rows:
         parts.append(_summary_table("Other systems and auxiliary quantities", rest))
+    if evidence.observations and posterior.diagnostics.rows:
+        parts += _predictive_checks(check_predictions(posterior.tree()))
     parts += _diagnostics(posterior.diagnostics)
     parts += [f"Note: {note}" for note in posterior.notes]
     return parts
@@ -48,6 +51,31 @@ def _evidence_table(evidence: Evidence) -> "RenderableType":
     for item in evidence.observations:
         table.add_row(item.id, describe(item), place(item), item.source)
     return table
+
+
+def _predictive_checks(checks: Sequence[PredictiveCheck]) -> "list[RenderableType]":
+    """How many observations the posterior explains, and those that it does not."""
+    from rich import box
+    from rich.table import Table
+
+    odd = sorted((check for check in checks if check.tail < EDGE), key=lambda check: check.tail)
+    text = (
+        f"Posterior predictive check: {len(checks) - len(odd)} of {len(checks)} observations are "
+        "as the model expects"
+    )
+    if not odd:
+        return [text]
+    table = Table(title="Observations that are not", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("observation", overflow="fold")
+    for heading in ("measured", "predicted P5 / P50 / P95", "tail"):
+        table.add_column(heading, justify="right")
+    table.add_column("verdict", overflow="fold")
+    for check in odd:
+        predicted = f"{check.low:.3g} / {check.median:.3g} / {check.high:.3g}"
+        table.add_row(
+            check.id, f"{check.observed:.3g}", predicted, f"{check.tail:.3f}", check.verdict
+        )
+    return [text, table]
 
 
 def _summary_table(title: str, rows: Sequence[SummaryRow]) -> "RenderableType":

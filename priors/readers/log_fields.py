@@ -1,0 +1,50 @@
+"""Numbers of a log's row by their keys, a torn end of the file known as such."""
+
+import re
+from dataclasses import dataclass, field
+from math import nan
+
+from priors.readers.found import Tally
+from priors.readers.text import NUMBER, decimals, number_of
+
+
+@dataclass(slots=True)
+class Fields:
+    """Reads numbers after their keys and knows how they were printed so far.
+
+    A cut last line may end inside a number: it is trusted only with the decimals that the same
+    field had before.
+    """
+
+    skipped: Tally
+    places: dict[str, int] = field(default_factory=dict)
+
+    def take(
+        self,
+        key: str,
+        match: re.Match[str] | None,
+        line: int,
+        *,
+        cut: bool,
+        thousands: bool = False,
+    ) -> float:
+        """Value of the group ``n``, nan where it is no number."""
+        if match is None:
+            return nan
+        text = match["n"]
+        value = number_of(text, thousands=thousands)
+        if value is None:
+            what = "with a comma that could be a decimal or a thousands mark" if "," in text else ""
+            self.skipped.add(f"{key} {what or 'not a finite number'}", line)
+            return nan
+        ends = cut and match.end("n") >= len(match.string.rstrip(" .,+-eE"))
+        if ends and (self.places.get(key, 0) == 0 or decimals(text) != self.places[key]):
+            self.skipped.add(f"{key} cut by the end of the file", line)
+            return nan
+        self.places[key] = decimals(text)
+        return value
+
+
+def keyed_number(key: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
+    """The number after a key and a colon or equals sign."""
+    return re.compile(rf"(?:{key})\s*[:=]\s*(?P<n>{NUMBER})", flags)

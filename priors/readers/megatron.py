@@ -1,0 +1,160 @@
+"""Rows of Megatron-LM and its forks, wrapped, glued and torn ones too."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import nan
+
+from priors.readers.found import Tally
+from priors.readers.log_fields import Fields, keyed_number
+from priors.readers.step_series import Row
+from priors.readers.text import NUMBER
+
+SECONDS = {"ms": 1e-3, "s": 1.0}
+
+ITERATION = re.compile(r"\biteration[:=]?\s*(\d[\d,]*)\s*/\s*\d")
+ELAPSED = re.compile(
+    r"elapsed[ _]time(?:[ _]per[ _]iteration)?[ _]?\(?(?P<unit>ms|s)?\)?\s*[:=]\s*"
+    rf"(?P<n>{NUMBER})\s*(?P<after>ms|s)?\b",
+    re.IGNORECASE,
+)
+ELAPSED_KEY = re.compile(r"elapsed[ _]time(?:[ _]per[ _]iteration)?", re.IGNORECASE)
+MEGATRON_FLOPS = keyed_number(
+    r"throughput[ \w]*\(TFLOPs?/s/GPU\)|(?:\[LM\])?TFLOPs(?:[ _]per[ _]gpu)?"
+    r"|model[ _]TFLOPS?[\w/ ()]*"
+)
+USUAL = re.compile(
+    r"\biteration +(\d+)/ *\d+ \|(?: consumed [a-z]+: +\d+ \|)*"
+    r" elapsed time per iteration \(ms\): (\d+\.\d+) \|"
+    r"(?: throughput per GPU \(TFLOP/s/GPU\): (\d+\.\d+) \|)?"
+)
+"""The row as Megatron-LM itself prints it: read at once, since logs hold millions of them."""
+
+BATCH = re.compile(r"global[ _]batch[ _]size\s*[:=]\s*(\d+)")
+WRAPS = 3
+"""Lines that a wrapped row may take."""
+
+
+@dataclass(slots=True)
+class Megatron:
+    """Megatron-LM and its forks: ``iteration N/ M | … elapsed time per iteration (ms): X |``."""
+
+    name: str = "megatron"
+    title: str = "Megatron-LM and forks"
+    markers: tuple[str, ...] = ("iteration", "elapsed")
+    convention: str = "full_attention"
+    skipped: Tally = field(default_factory=Tally)
+    fields: Fields = field(init=False)
+    waiting: dict[str, tuple[int, str, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Share the tally."""
+        self.fields = Fields(self.skipped)
+
+    def recognise(self, lines: list[str]) -> bool:
+        """An iteration with its elapsed time, on one line or wrapped."""
+        text = "\n".join(line for line in lines if "iteration" in line or "lapsed" in line)
+        return ITERATION.search(text) is not None and ELAPSED_KEY.search(text) is not None
+
+    def wants(self, label: str) -> bool:
+        """Whether a row of this rank is unfinished: then its next line is wanted."""
+        return label in self.waiting
+
+    def usual(self, text: str) -> tuple[int, Row] | None:
+        """Where the one row of a whole line begins, and the row; None for any other line."""
+        found = USUAL.search(text)
+        if found is None or text.count("elapsed") != 1:
+            return None
+        step, elapsed, flops = found.groups()
+        batch, place = "0", text.find("global batch size:", found.end())
+        if place > 0:
+            batch, bar, _ = text[place + 18 : place + 40].partition("|")
+            if not bar:
+                return None
+        elif "batch size" in text:
+            return None
+        seconds = float(elapsed) * 1e-3
+        if not (seconds > 0.0 and batch.strip().isdecimal()) or (not flops and "FLOP" in text):
+            return None
+        tflops = float(flops) if flops else nan
+        return found.start(), Row(int(step), seconds, tflops, nan, nan, nan, int(batch))
+
+    def rows(self, line: int, label: str, text: str, *, cut: bool) -> Iterator[tuple[int, Row]]:
+        """See :class:`priors.readers.dialects.Dialect`."""
+        begins = [match.start() for match in ITERATION.finditer(text)]
+        held = self.waiting.pop(label, None)
+        if held is not None:
+            head = text[: begins[0]] if begins else text
+            yield from self._continue(held, label, head, ends=bool(begins) or cut, cut=cut)
+        if not begins:
+            return
+        for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
+            piece = text[begin:end]
+            last = end == len(text)
+            found = ELAPSED.search(piece)
+            open_end = found is None or found.end("n") >= len(piece.rstrip())
+            if last and not cut and open_end:
+                self.waiting[label] = (line, piece, 1)
+            else:
+                yield from self._row(line, piece, cut=cut and last)
+
+    def _continue(
+        self, held: tuple[int, str, int], label: str, text: str, *, ends: bool, cut: bool
+    ) -> Iterator[tuple[int, Row]]:
+        """A row that an earlier line began."""
+        line, head, count = held
+        # A terminal wraps inside a word or a number as readily as between words.
+        joined = head + text
+        if (found := ELAPSED.search(joined)) is None and ELAPSED.search(f"{head} {text}"):
+            joined = f"{head} {text}"
+        found = ELAPSED.search(joined)
+        before = ELAPSED.search(head)
+        if before is not None and (found is None or not re.match(r"\s*\|", joined[found.end() :])):
+            yield from self._row(line, head, cut=False)
+        elif found is not None or ends or count >= WRAPS:
+            yield from self._row(line, joined, cut=cut)
+        else:
+            self.waiting[label] = (line, joined, count + 1)
+
+    def _row(self, line: int, text: str, *, cut: bool) -> Iterator[tuple[int, Row]]:
+        step = ITERATION.search(text)
+        elapsed = ELAPSED.search(text)
+        if step is None or elapsed is None:
+            if cut:
+                self.skipped.add("iterations cut by the end of the file", line)
+            else:
+                self.skipped.add("iterations without an elapsed time", line)
+            return
+        unit = (elapsed["unit"] or elapsed["after"] or "").lower()
+        if not unit:
+            self.skipped.add("elapsed times without a unit", line)
+            return
+        value = self.fields.take("elapsed time", elapsed, line, cut=cut)
+        flops = self.fields.take(
+            "TFLOP/s", MEGATRON_FLOPS.search(text, elapsed.end("n")), line, cut=cut
+        )
+        if flops != flops:  # noqa: PLR0124 - nan; some forks print it first
+            flops = self.fields.take(
+                "TFLOP/s", MEGATRON_FLOPS.search(text, 0, elapsed.start()), line, cut=False
+            )
+        if not value > 0.0:
+            if value <= 0.0:
+                self.skipped.add("elapsed times of zero or less", line)
+            return
+        batch = BATCH.search(text)
+        yield (
+            line,
+            Row(
+                step=int(step[1].replace(",", "")),
+                seconds=value * SECONDS[unit],
+                tflops=flops,
+                batch=int(batch[1]) if batch and not (cut and batch.end() == len(text)) else 0,
+            ),
+        )
+
+    def finish(self) -> Iterator[tuple[int, str, Row]]:
+        """Rows whose last field ended their line."""
+        for label, (line, text, _) in self.waiting.items():
+            for begin, row in self._row(line, text, cut=False):
+                yield begin, label, row
+        self.waiting.clear()

@@ -1,0 +1,133 @@
+"""Saves, aborts and starts that a training log tells, and the durations between them."""
+
+import re
+from dataclasses import dataclass, field
+
+from priors.readers.found import Tally
+from priors.readers.text import moment_of, number_of, seconds_of
+
+SAVE_TIMER = re.compile(
+    r"(?<![\w-])save-checkpoint(?:-non-persistent)?\s*\.*\s*:\s*\(?([\d.]+)(?:,\s*([\d.]+))?\)?"
+)
+SAVED_IN = re.compile(
+    r"(?:finished saving the checkpoint|saved? (?:the )?checkpoint|checkpoint sav(?:ed|ing)"
+    r"|save duration)[^\n]{0,160}?(?:\bin|took|duration:?|time:?)\s+"
+    r"(\d[\d.,:]*(?:\s*days?,?\s*[\d:.]+|(?:\s*[a-zµ]+\b(?:\s*\d[\d.]*\s*[a-zµ]+\b)*))?)",
+    re.IGNORECASE,
+)
+SAVE_STEP = re.compile(
+    r"(?:saving|saved) (?:a |the )?checkpoint (?:at|from)?\s*(?:iteration|step)\s*[:=]?\s*(\d+)",
+    re.IGNORECASE,
+)
+ABORT = re.compile(
+    r"Watchdog caught collective|Watchdog timeout|ncclUnhandledCudaError|ncclSystemError"
+    r"|ncclRemoteError|NCCL error|Traceback \(most recent call last\)|SIGABRT|SIGSEGV|SIGKILL"
+    r"|ChildFailedError|srun: error|slurmstepd: error|CUDA error|RuntimeError|uncorrectable ECC"
+)
+START = re.compile(
+    r"before the start of training step|Training starts at step|successfully loaded checkpoint"
+    r"|Loaded checkpoint at step|Resuming from checkpoint"
+)
+HINTS = ("heckpoint", "rror", "atchdog", "SIG", "Traceback", "raining")
+"""A line without any of these is none of the above."""
+
+MOST_SAVES = 1 << 16
+MOST_RANKS = 256
+
+
+@dataclass(slots=True)
+class Marks:
+    """What was seen besides steps.
+
+    Parameters
+    ----------
+    writes
+        Durations of saves by the rank that printed them.
+    staged
+        Saves whose printed time is that of a copy made before writing in the background.
+    saves
+        Steps after which a checkpoint was written.
+    detection_s, restart_s
+        Durations between last progress, abort and first new step.
+    """
+
+    skipped: Tally
+    writes: dict[str, list[float]] = field(default_factory=dict)
+    staged: int = 0
+    saves: list[int] = field(default_factory=list)
+    detection_s: list[float] = field(default_factory=list)
+    restart_s: list[float] = field(default_factory=list)
+    aborts: int = 0
+    _progress: str = ""
+    _step_s: float = 0.0
+    _abort: float | None = None
+    _aborted: bool = False
+    _last_step: int = 0
+
+    @property
+    def write_s(self) -> list[float]:
+        """Durations of saves as the rank with the most of them printed them."""
+        ranks = sorted(self.writes.items(), key=lambda item: (-len(item[1]), item[0]))
+        return ranks[0][1] if ranks else []
+
+    def step(self, text: str, step: int, row_s: float) -> None:
+        """Note progress; ``row_s`` is the time the row covers, nan where unknown."""
+        self._last_step = step
+        if self._aborted:
+            now = moment_of(text)
+            if now is not None and self._abort is not None:
+                covered = row_s if row_s == row_s else 0.0  # noqa: PLR0124 - nan
+                self._add(self.restart_s, now - self._abort - covered, "restarts")
+            self._aborted, self._abort = False, None
+        self._progress, self._step_s = text, row_s
+
+    def _add(self, values: list[float], value: float, what: str) -> None:
+        if value > 0.0:
+            values.append(value)
+        else:
+            self.skipped.add(f"{what} whose clock does not go forward", 0)
+
+    def other(self, line: int, label: str, text: str) -> bool:
+        """Note any other line; True where the job starts."""
+        if "heckpoint" in text:
+            self._save(line, label, text)
+        if not self._aborted and self._last_step and ABORT.search(text):
+            self._aborted, self.aborts = True, self.aborts + 1
+            self._abort = moment_of(text)
+            if self._abort is None:
+                self.skipped.add("aborts without a time", line)
+            elif (progress := moment_of(self._progress)) is None:
+                self.skipped.add("aborts after steps without a time", line)
+            else:
+                # The failure can have been any moment of the row that was never logged.
+                half = self._step_s / 2.0 if self._step_s == self._step_s else 0.0
+                self._add(self.detection_s, self._abort - progress - half, "detections")
+        return START.search(text) is not None
+
+    def _save(self, line: int, label: str, text: str) -> None:
+        if (found := SAVE_STEP.search(text)) and len(self.saves) < MOST_SAVES:
+            self.saves.append(int(found[1]))
+        timer = SAVE_TIMER.search(text)
+        if timer is not None:
+            values = [number_of(part) for part in timer.groups() if part]
+            value = values[-1] if values else None
+            if value is None or value <= 0.0:
+                self.skipped.add("save timers that are no time", line)
+            else:
+                self._write(label, value * 1e-3)
+            return
+        spoken = SAVED_IN.search(text)
+        if spoken is None:
+            return
+        value = seconds_of(spoken[1].rstrip(".,"))
+        if value is None:
+            self.skipped.add("save times without a unit", line)
+        elif "staging" in text or "async" in text.lower():
+            self.staged += 1
+        elif value > 0.0:
+            self._write(label, value)
+
+    def _write(self, label: str, value: float) -> None:
+        found = self.writes.setdefault(label, []) if len(self.writes) < MOST_RANKS else []
+        if len(found) < MOST_SAVES:
+            found.append(value)

@@ -1,0 +1,55 @@
+"""Seeds of each reader, and what must hold of any text that a reader is given."""
+
+import math
+import tempfile
+from pathlib import Path
+
+from model.errors import InputError
+from priors.readers.found import options_for
+from priors.readers.registry import read_file
+from tests.priors.readers.files import REFERENCE
+from tests.priors.readers.test_failure_table import INTERVALS, OUTAGES
+from tests.priors.readers.test_properties import TEXTS
+
+FOUNDRY = "".join(
+    f"[batch={n}/900]:\n\t Train throughput/batches_per_sec: 0.1{n}\n"
+    f"\t Train throughput/device/tokens_per_sec: 12{n}.5\n"
+    for n in range(100, 500, 50)
+)
+GOODPUT = (
+    '{"goodput_time": {"TOTAL": 9e4}, "badput_time": {"OTHER": 1e3, "X": {"y": 2}}, "goodput": 90}'
+)
+NCCL_JSON = (
+    '{"version": 2, "args": ["all_reduce_perf"], "results": [{"size": 17179869184, "redop": "sum",'
+    ' "out_of_place": {"alg_bw": 100.5, "bus_bw": 188.4, "nwrong": 0}, "in_place": null}]}'
+)
+
+SEEDS = {
+    "sacct": TEXTS["sacct"],
+    "goodput": GOODPUT,
+    "megatron": TEXTS["megatron"],
+    "nemo": TEXTS["nemo"],
+    "maxtext": TEXTS["maxtext"],
+    "torchtitan": TEXTS["torchtitan"],
+    "llm-foundry": FOUNDRY,
+    "deepspeed": TEXTS["deepspeed"],
+    "nccl-tests": TEXTS["nccl"],
+    "failure-table": OUTAGES + INTERVALS,
+}
+MORE = {"nccl-tests": [NCCL_JSON], "failure-table": [OUTAGES, INTERVALS]}
+
+OPTIONS = options_for(REFERENCE)
+
+
+def check(form, data):
+    """A text is read or refused; what is read is finite, and no answer comes without a word."""
+    with tempfile.NamedTemporaryFile(suffix=".log") as file:
+        Path(file.name).write_bytes(data)
+        try:
+            found = read_file(file.name, OPTIONS, form=form)
+            _ = found.observations
+        except InputError:
+            return
+    assert found.measures
+    assert all(math.isfinite(measure.value) for measure in found.measures)
+    assert found.drafts or found.withheld
