@@ -74,7 +74,7 @@ def read_document(name: str | Path, *, package: str | None = None, kind: str) ->
             )
         data = path.read_bytes()
     except FileNotFoundError:
-        remedy = f"give the path of a {kind} file"
+        remedy = "give its path"
         if names:
             remedy += f" or the name of a shipped one: {nearest(text_name, names)}"
         raise InputError.single(
@@ -84,7 +84,7 @@ def read_document(name: str | Path, *, package: str | None = None, kind: str) ->
         raise InputError.single(
             message="this is a directory",
             source=text_name,
-            remedy=f"give the {kind} file inside it",
+            remedy="give the file inside it",
         ) from None
     except (OSError, ValueError) as error:
         raise InputError.single(message=f"cannot be read ({error})", source=text_name) from None
@@ -101,11 +101,11 @@ def _parse(data: bytes, *, source: str, kind: str) -> Document:
         raise InputError.single(
             message="this is not a UTF-8 text",
             source=source,
-            remedy=f"a {kind} is a YAML text file",
+            remedy=f"a {kind} is a YAML text",
         ) from None
     if "\0" in text:
         raise InputError.single(
-            message="this is a binary file", source=source, remedy=f"a {kind} is a YAML text file"
+            message="this is a binary file", source=source, remedy=f"a {kind} is a YAML text"
         )
     try:
         # YAML 1.2: 4.05e11 is a number, and a key given twice is an error.
