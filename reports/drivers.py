@@ -66,7 +66,7 @@ def deciding(summary: Mapping[str, Any], answer: Answer, notation: Notation) -> 
         f" {notation.share_with_error(driver['value'], driver['error'], effective)}"
         for driver in drivers["winner"][:SHOWN]
     ]
-    return f"{findings.opening('; '.join(parts))} ({EXPLAINED[drivers['index']]})."
+    return f"{_capital('; '.join(parts))} ({EXPLAINED[drivers['index']]})."
 
 
 def switching(summary: Mapping[str, Any], answer: Answer, notation: Notation) -> Sequence[str]:
@@ -92,7 +92,7 @@ def _switch(switch: Mapping[str, Any], label: str, notation: Notation) -> str:
 
     if not switch["flips"]:
         chosen = findings.named(switch["holding"][0]["option"], notation)
-        return findings.opening(
+        return _capital(
             f"{label}: {chosen} throughout, from {switch['low']:.3g} to {at(switch['high'])}."
         )
     first = findings.named(switch["flips"][0]["below"], notation)
@@ -101,4 +101,9 @@ def _switch(switch: Mapping[str, Any], label: str, notation: Notation) -> str:
         f" ({flip['low']:.3g} to {flip['high']:.3g})"
         for flip in switch["flips"]
     ]
-    return findings.opening(f"{label}: at first {first}, then {', then '.join(steps)}.")
+    return _capital(f"{label}: at first {first}, then {', then '.join(steps)}.")
+
+
+def _capital(sentence: str) -> str:
+    """A sentence that begins with what a parameter means."""
+    return sentence[:1].upper() + sentence[1:]

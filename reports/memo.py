@@ -278,7 +278,9 @@ def _drivers(summary: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
     decided = drivers.deciding(summary, answer, MEMO)
     if not decided:
         return ""
-    flips = " ".join(drivers.switching(summary, answer, MEMO))
+    # The table of regimes takes the room of all sentences but the leading parameter's.
+    told = drivers.switching(summary, answer, MEMO)[: 1 if len(summary["answers"]) > 1 else None]
+    flips = " ".join(told)
     before = "Before costs. " if verdicts.economics_of(answer) is not None else ""
     return (
         f"## What drives the choice\n\n{before}{decided}\n\n"

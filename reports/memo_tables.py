@@ -7,6 +7,9 @@ from reports import findings, verdicts
 from reports.markdown import LONGEST_SOURCE, MEMO, cell, escaped, table
 from reports.numbers import NOTHING
 
+HARDLY_DECIDING = 0.05
+"""Share of what decides who ranks first below which an assumption is named only."""
+
 MOST_ASSUMPTIONS = 14
 """Rows that leave the memo on two pages; the others are named."""
 
@@ -112,7 +115,12 @@ def regimes_table(answers: Sequence[Mapping[str, Any]]) -> str:
 
 
 def assumptions_table(summary: Mapping[str, Any]) -> str:
-    """What is uncertain, before and after the evidence, with basis, source and owner."""
+    """What is uncertain, before and after the evidence, with basis, source and owner.
+
+    Where it is known what decides who ranks first, assumptions that hardly do are named below the
+    table only: two pages hold what a board must look at.
+    """
+    shown, rest, reason = _told_apart(summary)
     parameters = summary["parameters"]
     after = "After evidence" if summary["question"]["source"] == "posterior" else "In the file"
     columns = [
@@ -123,7 +131,7 @@ def assumptions_table(summary: Mapping[str, Any]) -> str:
     heads = ["Assumption", *(f"{head}: P50 (P10–P90)" for head, _ in columns)]
     heads += ["Basis and source", "Owner"]
     rows = []
-    for parameter in parameters[:MOST_ASSUMPTIONS]:
+    for parameter in shown:
         unit = "" if parameter["unit"] in {"", "1"} else f", {escaped(parameter['unit'])}"
         rows.append(
             [
@@ -136,8 +144,25 @@ def assumptions_table(summary: Mapping[str, Any]) -> str:
     if not rows:
         return "No parameter of the scenario is uncertain in this run."
     text = table(heads, rows, "l" * len(heads))
-    left_out = [cell(parameter["path"]) for parameter in parameters[MOST_ASSUMPTIONS:]]
-    return f"{text}\n\nAlso uncertain: {', '.join(left_out)}." if left_out else text
+    name = "meaning" if reason else "path"
+    left_out = [cell(parameter[name]) for parameter in rest]
+    return f"{text}\n\nAlso uncertain{reason}: {', '.join(left_out)}." if left_out else text
+
+
+def _told_apart(
+    summary: Mapping[str, Any],
+) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]], str]:
+    """Assumptions for the table, those named only, and why."""
+    parameters = summary["parameters"]
+    found = summary["answers"][0].get("drivers")
+    if not found or not found["winner"]:
+        return parameters[:MOST_ASSUMPTIONS], parameters[MOST_ASSUMPTIONS:], ""
+    deciding = {one["factor"] for one in found["winner"] if one["value"] >= HARDLY_DECIDING}
+    shown = [one for one in parameters if one["path"] in deciding][:MOST_ASSUMPTIONS]
+    rest = [one for one in parameters if one not in shown]
+    if any(one["path"] in deciding for one in rest):
+        return shown, rest, ""
+    return shown, rest, f", each deciding less than {100 * HARDLY_DECIDING:.0f}% of who ranks first"
 
 
 def _quantiles(spread: Mapping[str, Any] | None) -> str:

@@ -63,7 +63,7 @@ def test_deciding_names_the_strongest_first_with_errors():
     run = driven()
     text = drivers.deciding(run, run["answers"][0], TERMINAL)
     assert text.startswith(
-        "time to write a checkpoint 33 ± 1%; job interruptions per node and day 18 ± 1%"
+        "Time to write a checkpoint 33 ± 1%; job interruptions per node and day 18 ± 1%"
     )
     assert "sum to 100%" in text
 
@@ -77,7 +77,7 @@ def test_switching_tells_set_values_only_and_where_they_flip():
     run = driven()
     (text,) = drivers.switching(run, run["answers"][0], TERMINAL)
     assert text == (
-        "time to write a checkpoint: at first doing nothing, then halve_failures from 41.4 s"
+        "Time to write a checkpoint: at first doing nothing, then halve_failures from 41.4 s"
         " (39.7 to 43)."
     )
 
@@ -111,3 +111,24 @@ def test_nothing_is_said_where_drivers_were_not_asked_for(absent):
     assert "What drives the choice" not in memo
     assert "does not say which assumption drives" in memo
     assert "top driver" not in render(run)
+
+
+def test_assumption_that_hardly_decides_is_named_below_the_table():
+    run = driven()
+    run["parameters"].append(parameter("parallelism.overlap_tp", "hidden share of tensor traffic"))
+    table, named = render_memo(run).split("## What this rests on")[1].split("Also uncertain")
+    assert "hidden share of tensor traffic" not in table
+    assert "each deciding less than 5% of who ranks first: hidden share of tensor traffic" in named
+    assert "time to write a checkpoint" in table
+    # Without drivers nobody knows what decides: all of them stand in the table.
+    run["answers"][0]["drivers"] = None
+    assert "Also uncertain" not in render_memo(run)
+
+
+def test_memo_of_several_regimes_keeps_the_leading_switching_value_only():
+    run = driven()
+    switches = run["answers"][0]["drivers"]["switching"]
+    switches.append({**switches[0], "parameter": RATE})
+    assert render_memo(run).count("at first doing nothing") == 2
+    run["answers"].append({**run["answers"][0], "regime": "other"})
+    assert render_memo(run).count("at first doing nothing") == 1
