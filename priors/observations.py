@@ -15,6 +15,8 @@ from model.scenario import Scenario, to_values
 
 RECOVERY_PATHS = (
     "reliability.failure_rate_per_node_day",
+    "reliability.failure_rate_per_job_day",
+    "reliability.failure_rate_dispersion",
     "reliability.detect_time_s",
     "reliability.restart_time_s",
     "reliability.checkpoint_interval_s",
