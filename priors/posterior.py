@@ -103,6 +103,7 @@ def condition(
     *,
     draws: int,
     seed: int,
+    catalogue_refinements: Sequence[str] | None = None,
     cache: bool = True,
     progress: Progress | None = None,
     thresholds: Thresholds | None = None,
@@ -121,6 +122,9 @@ def condition(
         How many to keep, exactly.
     seed
         Not negative. Same inputs and seed, same draws.
+    catalogue_refinements
+        Refinements whose fields keep their priors, for draws that other forms use too; by default
+        those of the scenario.
     cache
         Whether to look for the posterior on disk, and to keep it there.
     progress
@@ -145,7 +149,8 @@ def condition(
         )
     tell = progress or (lambda _: None)
     thresholds = thresholds or Thresholds()
-    catalogue = catalogue_in_form(catalogue, scenario.refinements)
+    kept = scenario.refinements if catalogue_refinements is None else catalogue_refinements
+    catalogue = catalogue_in_form(catalogue, kept)
     evidence = evidence_in_form(evidence, scenario.refinements)
     population = plan_population(
         catalogue,
