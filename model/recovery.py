@@ -179,9 +179,10 @@ def wait_for_repair(scenario: Scenario, rate_per_s: Value, interruptions_per_s: 
 
     Failed nodes join the k spares when repaired; a failure that finds all k under repair waits for
     the first of k + 1 repairs. The number under repair moves as in Erlang's loss system of k
-    units, so the wait is B(k, a)·repair/(k + 1). It holds for any distribution of repairs. The
-    load is a = λ·repair/(1 + Λ·(detection + restart)): λ failures of nodes and Λ interruptions
-    come while the job runs only.
+    units, so the wait is B(k, a)·repair/(k + 1), whatever the distribution of repairs. The load is
+    a = λ·repair/(1 + Λ·(detection + restart)): λ failures of nodes and Λ interruptions come while
+    the job runs only. These pauses make failures more regular than the formula has them, which
+    overstates the wait, by up to a quarter where they take a twentieth of the time.
 
     Parameters
     ----------
