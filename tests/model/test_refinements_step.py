@@ -370,10 +370,10 @@ def test_bubble_with_communication_agrees_with_a_simulated_pipeline() -> None:
     )
     step = healthy_step(scenario)
     batches = int(microbatches(scenario))
-    within = float(exposed_communication(scenario).within)
+    within = float(exposed_communication(scenario, batches).within)
     slot = float(step.compute_s) / batches + within
     end = slots_of_1f1b(scenario.parallelism.pp, batches, [slot] * scenario.parallelism.pp)
-    gradients = float(exposed_communication(scenario).gradients)
+    gradients = float(exposed_communication(scenario, batches).total) - within * batches
     total = float(step.compute_s + step.communication_s + step.bubble_s)
     assert total == pytest.approx(end + gradients, rel=1e-12)
 
