@@ -211,9 +211,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             execution=execution,
             progress=progress,
         )
-        tables = tables_of(outcome, experiments)
-        judgements = judge(CLAIMS, Findings(inputs=inputs, tables=tables))
-        with results(directory, force=options.force) as partial:
+        with outcome.placing(), results(directory, force=options.force) as partial:
+            tables = tables_of(outcome, experiments)
+            judgements = judge(CLAIMS, Findings(inputs=inputs, tables=tables))
             if not options.no_figures:
                 from reports.study_figures import write_study_figures
 
@@ -225,7 +225,6 @@ def main(argv: Sequence[str] | None = None) -> int:
                 "wall_time_s": round(time.monotonic() - started, 3),
             }
             write_results(partial, tables, judgements, common)
-        outcome.discard()
     if judgements:
         width = max(80, min(shutil.get_terminal_size((100, 24)).columns, 120))
         print(shown(judgements, width))

@@ -135,4 +135,3 @@ def execution_of(options: argparse.Namespace) -> Execution:
     return Execution(
         engine=engine, jobs=options.jobs, scheduler=options.scheduler, resume=options.resume
     )
-

@@ -1,6 +1,7 @@
 """Run many tasks: in memory, or as a study that streams to disk and can be interrupted."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ class StudyFailedError(FundworthyError):
         kept = self.outcome.finished
         lines.append(
             f"all failures with their tracebacks: {self.outcome.directory / FAILURES}\n"
-            f"the other {kept:,} {'is' if kept == 1 else 'are'} kept: the same command tries only"
+            f"the other {kept:,} {are(kept)} kept: the same command tries only"
             " the failed ones again"
         )
         return "\n".join(lines)
@@ -134,9 +135,21 @@ class Outcome:
             if table == name:
                 yield task, self.store.read(index)
 
-    def discard(self) -> None:
-        """Remove the study's directory: its results are where they belong."""
-        self.store.discard()
+    @contextmanager
+    def placing(self) -> Iterator[None]:
+        """Put results into their place, and then remove the study's directory.
+
+        Raises
+        ------
+        StudyFailedError
+            If a task failed.
+        InputError, KeyboardInterrupt
+            As in the block, with what is kept.
+        """
+        self.require_complete()
+        with keeping(self.store, self.done, self.total):
+            yield
+            self.store.discard()
 
 
 def run_tasks(
@@ -260,7 +273,7 @@ def run_study(
             for index, task in enumerate(tasks)
             if index not in done
         )
-        try:
+        with keeping(store, done, len(digests)):
             if resumed < len(digests):
                 with engine_of(execution, shared, progress) as engine:
                     for reply in replies(engine, jobs):
@@ -274,11 +287,6 @@ def run_study(
                     repeated = engine.repeated
             found = [failures[index] for index in sorted(failures)]
             store.put_failures([asdict(failure) for failure in found])
-        except InputError as error:
-            raise InputError([*error.problems, *_kept(store, done, len(digests))]) from error
-        except KeyboardInterrupt:
-            kept = "; ".join(map(str, _kept(store, done, len(digests))))
-            raise KeyboardInterrupt(kept) from None
     return Outcome(
         store=store,
         tasks=tuple(described),
@@ -324,15 +332,32 @@ def engine_of(execution: Execution, shared: Mapping[str, Any], progress: Progres
     )
 
 
-def _kept(store: Store, done: set[int], total: int) -> list[Problem]:
-    """What to say of a study that ended early; one without results leaves no trace."""
-    if not done:
-        store.discard()
-        return []
-    return [
-        Problem(
+@contextmanager
+def keeping(store: Store, done: Collection[int], total: int) -> Iterator[None]:
+    """Say of a study that ends early what is kept; one without results leaves no trace.
+
+    Raises
+    ------
+    InputError, KeyboardInterrupt
+        As in the block, with what is kept.
+    """
+    try:
+        yield
+    except (InputError, KeyboardInterrupt) as error:
+        if not done:
+            with suppress(InputError):
+                store.discard()
+            raise
+        kept = Problem(
             source=str(store.directory),
-            message=f"{len(done):,} of {counted(total, 'task')} are finished and kept",
+            message=f"{len(done):,} of {counted(total, 'task')} {are(len(done))} finished and kept",
             remedy="the same command goes on with them",
         )
-    ]
+        if isinstance(error, InputError):
+            raise InputError([*error.problems, kept]) from error
+        raise KeyboardInterrupt(str(kept)) from None
+
+
+def are(number: int) -> str:
+    """The verb for so many."""
+    return "is" if number == 1 else "are"
