@@ -7,8 +7,9 @@ that their median is the axis value and their spread stays.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -45,10 +46,6 @@ KINDS = ("real", "integer", "choice")
 """Kinds of fields that can be an axis."""
 
 SYNTAX = "PATH=lo:hi:n[:log][:shift], or PATH=value,value,...[:shift]"
-
-
-type Wrong = Callable[[str, str], None]
-"""Notes what is wrong and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,21 +91,20 @@ class Axis:
         field = BY_PATH.get(self.path)
         return self.path if field is None else field.meaning
 
-    def between(self, low: Number, high: Number, share: float) -> Number:
-        """The value at a share of the way from one value to another; whole on whole axes."""
-        if self.spacing == "log":
-            value = float(low) * (float(high) / float(low)) ** share
-        else:
-            value = float(low) + share * (float(high) - float(low))
-        return round(value) if self.whole else value
-
     def place(self, value: Number, index: int) -> float:
-        """Where a value lies in cells from the first one, ``index`` being the value before it."""
-        low, high = self.values[index], self.values[index + 1]
-        assert not isinstance(low, str) and not isinstance(high, str)  # noqa: S101, PT018
+        """Where a value lies in cells from the first one, ``index`` being the cell before it."""
+        low, high = (float(end) for end in self.values[index : index + 2])
         if self.spacing == "log":
             return index + math.log(value / low) / math.log(high / low)
         return index + (value - low) / (high - low)
+
+    def value_at(self, place: float) -> float:
+        """The value at a place in cells, not rounded on axes of integers."""
+        index = min(int(place), len(self.values) - 2)
+        low, high = (float(end) for end in self.values[index : index + 2])
+        if self.spacing == "log":
+            return float(low * (high / low) ** (place - index))
+        return low + (place - index) * (high - low)
 
 
 def parse_axes(given: Sequence[tuple[str, str]]) -> list[Axis]:
@@ -125,7 +121,12 @@ def parse_axes(given: Sequence[tuple[str, str]]) -> list[Axis]:
         With the problems of all axes at once.
     """
     problems: list[Problem] = []
-    axes = [axis for option, text in given if (axis := _read(option, text, problems)) is not None]
+    axes = []
+    for option, text in given:
+        try:
+            axes.append(_read(option, text))
+        except InputError as error:
+            problems += error.problems
     paths = [axis.path for axis in axes]
     problems += [
         Problem(source="axes", path=path, message="stands on two axes", remedy="keep one of them")
@@ -148,60 +149,56 @@ def parse_axes(given: Sequence[tuple[str, str]]) -> list[Axis]:
     return axes
 
 
-def _read(option: str, text: str, problems: list[Problem]) -> Axis | None:
-    """One axis; None with its problems noted where it cannot be read."""
-
-    def wrong(message: str, remedy: str = "", path: str = "") -> None:
-        problems.append(Problem(source=option, path=path, message=message, remedy=remedy))
-
+def _read(option: str, text: str) -> Axis:
+    """One axis."""
     path, sign, rest = (part.strip() for part in text.partition("="))
     if not sign or not path or not rest:
-        wrong(f"got {text!r}", f"{SYNTAX} is needed")
-        return None
-    field = BY_PATH.get(path)
-    if field is None and path != SCALE:
-        known = [field.path for field in FIELDS if field.kind in KINDS]
-        wrong("unknown field", nearest(path, [*known, SCALE]), path)
-        return None
-    if field is not None and field.kind not in KINDS:
-        wrong(f"a field of kind {field.kind} cannot be an axis", path=path)
-        return None
-    if path == "n_pool":
-        wrong(DERIVED[path], f"use the axis {SCALE} for the size of the job", path)
-        return None
+        raise _wrong(option, "", f"got {text!r}", f"{SYNTAX} is needed")
+    field = _field(option, path)
     shifts = rest.endswith(":shift")
     rest = rest.removesuffix(":shift")
     if shifts and (field is None or field.kind != "real"):
-        wrong("only a real field has draws that could shift", "leave out :shift", path)
-        return None
+        message = "only a real field has draws that could shift"
+        raise _wrong(option, path, message, "leave out :shift")
     if field is not None and field.kind == "choice":
-        return _choices(option, field, rest, problems)
-    found = _numbers(rest, wrong=lambda message, remedy: wrong(message, remedy, path))
-    if found is None:
-        return None
-    values, spacing = found
-    whole = field is None or field.kind == "integer"
-    if whole:
-        values, fractional = _whole(values)
-        if fractional:
-            wrong(
-                f"got {fractional[0]:.6g}, an integer is needed ({len(fractional)} of "
-                f"{len(values) + len(fractional)} values are none)",
-                "choose bounds and n that give integers, or list the values: PATH=8,16,32",
-                path,
-            )
-            return None
-    outside = [_outside(field, value, option) for value in values]
-    first = next((problem for problem in outside if problem is not None), None)
-    if first is not None:
-        problems.append(first)
-        return None
+        return _choices(option, field, rest)
+    try:
+        values, spacing = _range(rest) if ":" in rest else _listed(rest)
+        whole = field is None or field.kind == "integer"
+        if whole:
+            values = _whole(values)
+    except _BadValuesError as error:
+        raise _wrong(option, path, *error.args) from None
+    for value in values:
+        problem = _outside(option, field, value)
+        if problem is not None:
+            raise InputError([problem])
     return Axis(
         path=path, values=tuple(values), spacing=spacing, numeric=True, whole=whole, shifts=shifts
     )
 
 
-def _outside(field: Field | None, value: Number, option: str) -> Problem | None:
+def _wrong(option: str, path: str, message: str, remedy: str = "") -> InputError:
+    return InputError.single(message, source=option, path=path, remedy=remedy)
+
+
+def _field(option: str, path: str) -> Field | None:
+    """The field of an axis; None for the job's size."""
+    if path == SCALE:
+        return None
+    field = BY_PATH.get(path)
+    if field is None:
+        known = [field.path for field in FIELDS if field.kind in KINDS]
+        raise _wrong(option, path, "unknown field", nearest(path, [*known, SCALE]))
+    if field.kind not in KINDS:
+        raise _wrong(option, path, f"a field of kind {field.kind} cannot be an axis")
+    if path == "n_pool":
+        remedy = f"use the axis {SCALE} for the size of the job"
+        raise _wrong(option, path, DERIVED[path], remedy)
+    return field
+
+
+def _outside(option: str, field: Field | None, value: Number) -> Problem | None:
     if field is not None:
         return check_value(field, value, source=option)
     if value >= 1:
@@ -211,88 +208,89 @@ def _outside(field: Field | None, value: Number, option: str) -> Problem | None:
     )
 
 
-def _choices(option: str, field: Field, rest: str, problems: list[Problem]) -> Axis | None:
+def _choices(option: str, field: Field, rest: str) -> Axis:
     names = tuple(name.strip() for name in rest.split(","))
     found = [check_value(field, name, source=option) for name in names]
-    found = [problem for problem in found if problem is not None]
-    if not found and (len(names) < FEWEST_VALUES or len(set(names)) < len(names)):
-        found = [
-            Problem(
-                source=option,
-                path=field.path,
-                message=f"got {rest!r}, allowed are at least {FEWEST_VALUES} different values",
-            )
-        ]
-    problems += [problem for problem in found if problem is not None]
-    return None if found else Axis(path=field.path, values=names)
+    problems = [problem for problem in found if problem is not None]
+    if problems:
+        raise InputError(problems)
+    if len(names) < FEWEST_VALUES or len(set(names)) < len(names):
+        message = f"got {rest!r}, allowed are at least {FEWEST_VALUES} different values"
+        raise _wrong(option, field.path, message)
+    return Axis(path=field.path, values=names)
 
 
-def _numbers(rest: str, wrong: Wrong) -> tuple[list[Number], Spacing] | None:
-    """Values of ``lo:hi:n[:log]`` or of a list; None with the problem told."""
-    if ":" not in rest:
-        return _listed(rest, wrong)
-    parts = rest.split(":")
-    log = parts[3:] == ["log"]
-    if len(parts) not in (3, 4) or (len(parts) == 4 and not log):  # noqa: PLR2004 - lo, hi, n, log
-        wrong(f"got {rest!r}", f"{SYNTAX} is needed")
-        return None
-    low, high = _number(parts[0]), _number(parts[1])
-    if low is None or high is None:
-        wrong(f"got {rest!r}: lo and hi must be finite numbers", "")
-        return None
-    try:
-        count = int(parts[2])
-    except ValueError:
-        count = 0
+class _BadValuesError(ValueError):
+    """Values that cannot be read.
+
+    Parameters
+    ----------
+    message, remedy
+        What is wrong, and what to do.
+    """
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message, remedy)
+
+
+def _range(rest: str) -> tuple[list[Number], Spacing]:
+    """Values of ``lo:hi:n[:log]``."""
+    low_text, high_text, *more = rest.split(":")
+    log = more[1:] == ["log"]
+    if not more or (len(more) > 1 and not log):
+        message = f"got {rest!r}"
+        raise _BadValuesError(message, f"{SYNTAX} is needed")
+    low, high = _number(low_text), _number(high_text)
+    count = int(more[0]) if more[0].strip().isdecimal() else 0
     if not FEWEST_VALUES <= count <= MOST_VALUES:
         allowed = f"allowed is an integer from {FEWEST_VALUES} to {MOST_VALUES}"
-        wrong(f"got n = {parts[2]}, {allowed}", "")
-        return None
+        message = f"got n = {more[0]}, {allowed}"
+        raise _BadValuesError(message)
     if low >= high:
-        wrong(f"got lo = {low:g} and hi = {high:g}, lo must be below hi", "swap them")
-        return None
+        message = f"got lo = {low:g} and hi = {high:g}, lo must be below hi"
+        raise _BadValuesError(message, "a single value is set with --set")
     if not log:
         return [float(value) for value in np.linspace(low, high, count)], "linear"
     if low <= 0:
-        wrong(f"got lo = {low:g}, a log axis needs lo above 0", "leave out :log, or raise lo")
-        return None
+        message = f"got lo = {low:g}, a log axis needs lo above 0"
+        raise _BadValuesError(message, "leave out :log, or raise lo")
     return [float(value) for value in np.geomspace(low, high, count)], "log"
 
 
-def _listed(rest: str, wrong: Wrong) -> tuple[list[Number], Spacing] | None:
-    values = [_number(part) for part in rest.split(",")]
-    numbers = [value for value in values if value is not None]
-    if len(numbers) < len(values):
-        bad = rest.split(",")[values.index(None)]
-        wrong(f"got {bad.strip()!r}, a finite number is needed", f"{SYNTAX} is needed")
-        return None
-    if not FEWEST_VALUES <= len(numbers) <= MOST_VALUES:
-        wrong(
-            f"got {len(numbers)} value, allowed are {FEWEST_VALUES} to {MOST_VALUES}",
-            "a single value is set with --set",
-        )
-        return None
-    if any(after <= before for before, after in zip(numbers, numbers[1:], strict=False)):
-        wrong(f"got {rest}, values must rise", "")
-        return None
-    return list(numbers), "listed"
+def _listed(rest: str) -> tuple[list[Number], Spacing]:
+    values: list[Number] = [_number(part) for part in rest.split(",")]
+    if not FEWEST_VALUES <= len(values) <= MOST_VALUES:
+        message = f"got {len(values)} value, allowed are {FEWEST_VALUES} to {MOST_VALUES}"
+        raise _BadValuesError(message, f"a single value is set with --set; {SYNTAX} is needed")
+    if any(after <= before for before, after in pairwise(values)):
+        message = f"got {rest}, values must rise"
+        raise _BadValuesError(message)
+    return values, "listed"
 
 
-def _number(text: str) -> float | None:
+def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+        value = math.nan
+    if not math.isfinite(value):
+        message = f"got {text.strip()!r}, a finite number is needed"
+        raise _BadValuesError(message, SYNTAX)
+    return value
 
 
-def _whole(values: Sequence[Number]) -> tuple[list[Number], list[Number]]:
-    """Values as integers, and those that are none."""
-    whole, fractional = [], []
-    for value in values:
-        near = round(value)
-        if abs(value - near) <= WHOLE * max(1.0, abs(value)):
-            whole.append(near)
-        else:
-            fractional.append(value)
-    return whole, fractional
+def _whole(values: Sequence[Number]) -> list[Number]:
+    """Values as integers."""
+    whole = [round(value) for value in values]
+    fractional = [
+        value
+        for value, near in zip(values, whole, strict=True)
+        if abs(value - near) > WHOLE * max(1.0, abs(value))
+    ]
+    if fractional:
+        message = f"got {fractional[0]:.6g}, an integer is needed"
+        if len(values) > 1:
+            message += f" ({len(fractional)} of {len(values)} values are none)"
+        remedy = "choose bounds and n that give integers, or list the values: PATH=8,16,32"
+        raise _BadValuesError(message, remedy)
+    return list(whole)

@@ -95,9 +95,9 @@ class Grid:
 
     def cells(self) -> list[Cell]:
         """Every cell, in order."""
-        across = self.columns.values if self.columns else (None,)
-        down = self.rows.values if self.rows else (None,)
-        result = []
+        across: tuple[AxisValue | None, ...] = self.columns.values if self.columns else (None,)
+        down: tuple[AxisValue | None, ...] = self.rows.values if self.rows else (None,)
+        result: list[Cell] = []
         for panel, fixed in enumerate(self.panel_values()):
             for (row, y), (column, x) in product(enumerate(down), enumerate(across)):
                 values = dict(fixed)

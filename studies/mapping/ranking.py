@@ -3,9 +3,9 @@
 Shapes: n draws, K options, doing nothing first.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,14 @@ from decision.precision import Layout, mean_error, paired_share_error, quantile_
 from decision.ranking import MATERIAL_SHARE, first_place_credit, regret, winners
 from model.errors import InputError
 from model.substitution import Solver
-from studies.mapping.axes import AxisValue
 from studies.mapping.grid import Cell
 from studies.mapping.regime import Ground, outcomes_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+if TYPE_CHECKING:
+    pass
 
 SEPARATED = 3.0
 """Monte Carlo errors by which the two that most often rank first must differ. The rule looks at
@@ -76,23 +81,37 @@ def lead_of(credit: np.ndarray, gain: np.ndarray, layout: Layout) -> Lead:
     )
 
 
-def join_rows(parts: Sequence[tuple[np.ndarray, Outcomes]]) -> Outcomes:
-    """Outcomes of several sets of draws as one, in the order of the draws."""
+def joined(parts: Sequence[Outcomes]) -> Outcomes:
+    """Outcomes of several sets of draws, one after the other."""
     if len(parts) == 1:
-        return parts[0][1]
-    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
-    first = parts[0][1]
+        return parts[0]
     arrays = {
-        field.name: np.concatenate([getattr(outcomes, field.name) for _, outcomes in parts])[order]
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
         for field in fields(Outcomes)
         if field.name != "options"
     }
-    return Outcomes(options=first.options, **arrays)
+    return Outcomes(options=parts[0].options, **arrays)
+
+
+def without_last(outcomes: Outcomes) -> tuple[Outcomes, str]:
+    """Outcomes without the draw that holds the scenario's own values, and who ranks first there."""
+    arrays = {
+        field.name: getattr(outcomes, field.name)[:-1]
+        for field in fields(Outcomes)
+        if field.name != "options"
+    }
+    return Outcomes(options=outcomes.options, **arrays), _first(outcomes)
+
+
+def _first(outcomes: Outcomes) -> str:
+    """Who ranks first in the last draw."""
+    best, _ = winners(outcomes)
+    return outcomes.options[int(best[-1])]
 
 
 def rank_cells(
     cells: Sequence[Cell], doublings: int, solver: Solver, *, ground: Ground
-) -> list[dict[str, Any]]:
+) -> "pd.DataFrame":
     """Rank the options of some cells: one row each.
 
     Parameters
@@ -106,7 +125,9 @@ def rank_cells(
     ground
         Everything that all cells share.
     """
-    return [_rank(cell, doublings, solver, ground) for cell in cells]
+    import pandas as pd
+
+    return pd.DataFrame([_rank(cell, doublings, solver, ground) for cell in cells])
 
 
 def _rank(cell: Cell, doublings: int, solver: Solver, ground: Ground) -> dict[str, Any]:
@@ -119,20 +140,22 @@ def _rank(cell: Cell, doublings: int, solver: Solver, ground: Ground) -> dict[st
     }
     sample = ground.sample(cell.values)
     try:
-        parts: list[tuple[np.ndarray, Outcomes]] = []
-        known = np.zeros(0, dtype=np.intp)
+        parts: list[Outcomes] = []
+        point, beside = "", bool(sample.columns)
         for stage in range(doublings + 1):
             rows = sample.rows(stage)
-            new = np.setdiff1d(rows, known, assume_unique=True)
-            parts.append((new, outcomes_of(ground, cell.values, new, solver=solver)))
-            outcomes = join_rows(parts)
-            layout = Layout.of(sample.chain_of(stage), outcomes.draws)
+            rows = rows[sum(part.draws for part in parts) :]
+            part = outcomes_of(ground, cell.values, rows, solver=solver, point=beside)
+            if not parts:
+                part, point = without_last(part) if beside else (part, _first(part))
+                beside = False
+            parts = [joined([*parts, part])]
+            [outcomes] = parts
+            layout = sample.layout(stage)
             credit = first_place_credit(outcomes)
             lead = lead_of(credit, outcomes.gain, layout)
             if lead.separated:
                 break
-            parts, known = [(rows, outcomes)], rows
-        point = _point_winner(ground, cell.values)
     except InputError as error:
         return {**row, "status": IMPOSSIBLE, "reason": str(error.problems[0])}
     return {
@@ -145,16 +168,7 @@ def _rank(cell: Cell, doublings: int, solver: Solver, ground: Ground) -> dict[st
     }
 
 
-def _point_winner(ground: Ground, values: Mapping[str, AxisValue]) -> str:
-    """Who ranks first at the scenario's own values."""
-    outcomes = outcomes_of(ground, values, np.arange(1), solver=None, point=True)
-    [first], _ = winners(outcomes)
-    return outcomes.options[int(first)]
-
-
-def _standing(
-    outcomes: Outcomes, credit: np.ndarray, lead: Lead, layout: Layout
-) -> dict[str, Any]:
+def _standing(outcomes: Outcomes, credit: np.ndarray, lead: Lead, layout: Layout) -> dict[str, Any]:
     names, gain, loss = outcomes.options, outcomes.gain, regret(outcomes)
     first, second = lead.first, lead.second
     shares, share_errors = credit.mean(axis=0), mean_error(credit, layout)

@@ -11,6 +11,9 @@ from model.substitution import Solver
 from studies.mapping.axes import REGIME, SCALE, SCENARIO, AxisValue
 from studies.mapping.sample import Sample
 
+CHUNK = 8192
+"""Draws evaluated at once: a cell's draws in few calls, which together outweigh the cache."""
+
 type Columns = dict[str, np.ndarray]
 
 
@@ -36,17 +39,13 @@ class Ground:
         """The draws of a cell."""
         return self.samples[str(values.get(SCENARIO, ""))]
 
-    def pose(
-        self, values: Mapping[str, AxisValue], *, point: bool = False
-    ) -> tuple[Question, Columns]:
+    def pose(self, values: Mapping[str, AxisValue]) -> tuple[Question, Columns]:
         """The question of a cell and the draws it is asked on.
 
         Parameters
         ----------
         values
             Value of every axis by its path.
-        point
-            The scenario's own values instead of draws.
 
         Raises
         ------
@@ -54,20 +53,23 @@ class Ground:
             If the values make an impossible scenario.
         """
         question = self.questions[str(values.get(SCENARIO, "")), str(values.get(REGIME, ""))]
-        columns = {} if point else dict(self.sample(values).columns)
-        pinned = {}
+        columns = dict(self.sample(values).columns)
+        fixed: dict[str, AxisValue] = {}
         for path, value in values.items():
-            if path in (SCENARIO, REGIME):
-                continue
             if path == SCALE:
                 question = replace(question, scale=int(value))
-            elif path in self.shifting and path in columns:
-                columns[path] = _moved(columns[path], float(value), factor=self.shifting[path])
-            else:
+            elif path not in (SCENARIO, REGIME):
+                fixed[path] = value
+                if path in self.shifting and path in columns:
+                    columns[path] = _moved(columns[path], float(value), self.shifting[path])
+                elif path in columns:
+                    columns[path] = np.full(len(columns[path]), float(value))
+        # One value for all draws costs less than a column of it; draws without columns are none.
+        for path in fixed:
+            if len(columns) > 1 and path not in self.shifting:
                 columns.pop(path, None)
-                pinned[path] = value
-        if pinned:
-            scenario = with_values(question.scenario, pinned, source="the cell")
+        if fixed:
+            scenario = with_values(question.scenario, fixed, source="the cell")
             question = replace(question, scenario=scenario)
         return question, columns
 
@@ -91,19 +93,23 @@ def outcomes_of(
     solver
         None for gains alone.
     point
-        The scenario's own values instead of the draws.
+        Whether one more draw holds the scenario's own values with those of the axes.
 
     Raises
     ------
     InputError
         If the values make an impossible scenario.
     """
-    question, columns = ground.pose(values, point=point)
+    question, columns = ground.pose(values)
     chosen = {path: column[rows] for path, column in columns.items()}
-    return evaluate(replace(question, solver=solver), chosen)
+    if point:
+        own = ground.sample(values).own
+        own = {path: float(values.get(path, own[path])) for path in chosen}
+        chosen = {path: np.append(column, own[path]) for path, column in chosen.items()}
+    return evaluate(replace(question, solver=solver), chosen, chunk=CHUNK)
 
 
-def _moved(column: np.ndarray, median: float, *, factor: bool) -> np.ndarray:
+def _moved(column: np.ndarray, median: float, factor: bool) -> np.ndarray:
     """Draws moved so that their median is the value, by a factor or by a distance."""
     middle = float(np.median(column))
     return np.asarray(column * (median / middle) if factor else column + (median - middle))
