@@ -64,7 +64,9 @@ def render(content: Mapping[str, Any], *, width: int = WIDTH) -> str:
     boundaries = list(_boundaries(content))
     if boundaries:
         lines.append("")
-        say("Where the winner changes, with the 95% interval of simulation error:")
+        sure = content["question"]["source"] == "point"
+        error = "" if sure else ", with the 95% interval of simulation error"
+        say(f"Where the winner changes{error}:")
         for text in boundaries:
             say(f"  {text}", indent="    ")
     for text in _impossible(content):
@@ -169,9 +171,11 @@ def _boundaries(content: Mapping[str, Any]) -> Iterator[str]:
             axis = content["columns"] if along == "column" else content["rows"]
             low = min(found, key=lambda crossing: crossing["value"])
             high = max(found, key=lambda crossing: crossing["value"])
-            texts = [_interval(axis, low)]
-            if len(found) > 1 and axis_value(axis, low["value"]) != axis_value(axis, high["value"]):
-                texts.append(_interval(axis, high))
+            ends = [low]
+            if axis_value(axis, low["value"]) != axis_value(axis, high["value"]):
+                ends.append(high)
+            sure = content["question"]["source"] == "point"
+            texts = [axis_value(axis, e["value"]) if sure else _interval(axis, e) for e in ends]
             yield (
                 f"{where}{words(first)} → {words(second)} at {' to '.join(texts)} "
                 f"{axis_label(axis)}"

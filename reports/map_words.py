@@ -20,6 +20,9 @@ OUT_OF_SCOPE = 0.5
 
 RANKED = "ranked"
 
+THOUSAND, BILLION = 1e3, 1e9
+"""Between these numbers are written out."""
+
 Cell = Mapping[str, Any]
 
 
@@ -59,8 +62,8 @@ def axis_value(axis: Mapping[str, Any], value: object) -> str:
     if isinstance(value, str):
         return words(value) or "as described"
     number = float(value) * AXES.get(axis["path"], (1.0, ""))[0]  # type: ignore[arg-type]
-    if number.is_integer() and abs(number) < 1e9:  # noqa: PLR2004 - longer than any label
-        return f"{number:,.0f}"
+    if number.is_integer() or abs(number) >= THOUSAND:
+        return f"{number:,.0f}" if abs(number) < BILLION else f"{number:.3g}"
     return f"{number:.3g}"
 
 
