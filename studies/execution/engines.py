@@ -4,9 +4,10 @@ An engine takes tasks as it has room for them and gives back what has ended, in 
 """
 
 import pickle
+import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -239,16 +240,17 @@ class Processes:
             self._start(self._waiting.popleft())
 
     def _start(self, job: Job) -> None:
-        if self._executor is None:
-            from joblib.externals.loky import ProcessPoolExecutor
+        with deaf_children():
+            if self._executor is None:
+                from joblib.externals.loky import ProcessPoolExecutor
 
-            self._executor = ProcessPoolExecutor(
-                max_workers=self._workers,
-                initializer=prepare,
-                initargs=(self._shared,),
-                env=ONE_THREAD,
-            )
-        future = self._executor.submit(run_sent, job.index, job.task.packed(), job.digest)
+                self._executor = ProcessPoolExecutor(
+                    max_workers=self._workers,
+                    initializer=prepare,
+                    initargs=(self._shared,),
+                    env=ONE_THREAD,
+                )
+            future = self._executor.submit(run_sent, job.index, job.task.packed(), job.digest)
         self._running[future] = job
 
     def _reply(self, future: Any) -> Reply | None:
@@ -292,6 +294,27 @@ class Processes:
             self._executor = None
 
 
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Start processes that do not hear Ctrl-C: this process ends them in an orderly way.
+
+    Threads and processes inherit the mask of the thread that starts them; an interruption
+    meanwhile is delivered at the end.
+    """
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+    # Starting one of these clears the mask: they must be there before.
+    resource_tracker.ensure_running()
+    loky_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def died(job: Job) -> Reply:
     """The failure of a task whose workers die."""
     task = job.task
@@ -326,10 +349,7 @@ _shared_here: dict[str, Any] = {}
 
 
 def prepare(shared: bytes) -> None:
-    """Begin a worker process: the main process handles Ctrl-C for all of them."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Begin a worker process."""
     _shared_here.clear()
     _shared_here["sent"] = shared
 

@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from decision.origin import code_digest, versions
+from decision.origin import code_digest
 from decision.progress import Progress
 from model.errors import FundworthyError, InputError, Problem
 from studies.execution.digests import digest_of
 from studies.execution.engines import Engine, InProcess, Job, Processes, counted, replies
+from studies.execution.fingerprint import versions_of_results
 from studies.execution.options import ENGINES, Execution
 from studies.execution.store import FAILURES, FORMAT, Store
 from studies.execution.tasks import (
@@ -295,18 +296,6 @@ def run_study(
         resumed=resumed,
         repeated=repeated,
     )
-
-
-def versions_of_results() -> dict[str, str]:
-    """Versions of what results and their bytes depend on."""
-    import platform
-    from importlib.metadata import version
-
-    return {
-        "python": platform.python_version(),
-        **versions(),
-        **{name: version(name) for name in ("pandas", "pyarrow")},
-    }
 
 
 def engine_of(execution: Execution, shared: Mapping[str, Any], progress: Progress) -> Engine:
