@@ -50,8 +50,11 @@ PALEST, EVEN = 0.30, 0.25
 """Saturation at and below a share of a quarter; at a share of one it is full."""
 
 SHADES = (0.4, 0.6, 0.8, 1.0)
-GAP = 0.55
+GAP = 0.75
 """Rows between names beside the figure that would overlap."""
+
+CLEAR, ASIDE = 0.35, 0.24
+"""Rows around the middle of a cell that letters need, and how far they give way."""
 
 IMPOSSIBLE = "#FFFFFF"
 
@@ -120,6 +123,8 @@ def _draw(content: Mapping[str, Any], panels: Sequence[Mapping[str, Any]]) -> Fi
         "Hatched: too close to call. Outlined: out of the model's scope in most draws. Lines: "
         "where the winner changes, with the 95% interval of simulation error."
     )
+    if any(panel["measured"] for panel in panels):
+        caption += " Arrows: measured rates of job interruptions."
     setting = Setting(
         caption=caption,
         caption_colour=ALARM if warning else NEUTRAL,
@@ -179,8 +184,10 @@ def _panel(
     axes.imshow(image, origin="lower", aspect="auto", interpolation="nearest", zorder=1)
     _grid_lines(axes, down, across)
     lettered = across <= LETTERED_COLUMNS and down <= LETTERED_ROWS
+    busy = _busy(panel)
     for cell in panel["cells"]:
-        _cell(axes, cell, colours, shorts, lettered=lettered)
+        drawn_at = _beside(busy.get((cell["column"], cell["row"]), []))
+        _cell(axes, cell, colours, shorts, letters_at=drawn_at if lettered else None)
     _outline(axes, panel["cells"])
     for piece in panel["lines"]:
         if piece["band"]:
@@ -190,8 +197,7 @@ def _panel(
         (x0, y0), (x1, y1) = piece["line"]
         axes.plot([x0, x1], [y0, y1], color="white", linewidth=2.6, zorder=5)
         axes.plot([x0, x1], [y0, y1], color=INK, linewidth=1.2, zorder=6)
-    if down == 1 or across == 1:
-        _crossings(axes, panel["crossings"])
+    _crossings(axes, panel["crossings"], across)
     if panel["own"] is not None:
         x, y = panel["own"]
         axes.plot(x, y, marker="*", markersize=9, color=INK, markeredgecolor="white", zorder=8)
@@ -222,8 +228,9 @@ def _cell(
     colours: Mapping[str, str],
     shorts: Mapping[str, str],
     *,
-    lettered: bool,
+    letters_at: float | None,
 ) -> None:
+    """One cell, its letters so far above or below its middle, or without them."""
     x, y = cell["column"], cell["row"]
     if cell["status"] != RANKED:
         axes.plot(x, y, marker="x", markersize=5, color=NEUTRAL, zorder=3)
@@ -252,7 +259,7 @@ def _cell(
                 zorder=3,
             )
         )
-    if not lettered:
+    if letters_at is None:
         return
     share = cell["p_first"]
     text = shorts[cell["winner"]]
@@ -263,7 +270,7 @@ def _cell(
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.8}
     axes.text(
         x,
-        y,
+        y + letters_at,
         text,
         ha="center",
         va="center",
@@ -293,17 +300,48 @@ def _outline(axes: Axes, cells: Sequence[Mapping[str, Any]]) -> None:
             axes.plot(xs, ys, color=ALARM, linewidth=1.3, linestyle=(0, (4, 1.5)), zorder=6)
 
 
-def _crossings(axes: Axes, crossings: Sequence[Mapping[str, Any]]) -> None:
-    """Boundaries of a map of one row or column: a mark with its interval."""
+def _crossings(axes: Axes, crossings: Sequence[Mapping[str, Any]], across: int) -> None:
+    """Where a winner changes along an edge, with its interval."""
     for crossing in crossings:
-        place = crossing["place"]
-        ends = crossing["place_low"], crossing["place_high"]
-        if crossing["along"] == "column":
-            axes.axvspan(*ends, color=INK, alpha=0.28, zorder=4)
-            axes.axvline(place, color=INK, linewidth=1.2, zorder=6)
-        else:
-            axes.axhspan(*ends, color=INK, alpha=0.28, zorder=4)
-            axes.axhline(place, color=INK, linewidth=1.2, zorder=6)
+        row, column = _cell_of(crossing, across)
+        places = np.array([crossing["place_low"], crossing["place_high"]])
+        still = np.full(2, float(row if crossing["along"] == "column" else column))
+        x, y = (places, still) if crossing["along"] == "column" else (still, places)
+        axes.plot(x, y, color=INK, linewidth=3.0, alpha=0.35, solid_capstyle="butt", zorder=5)
+        middle = (
+            (crossing["place"], row)
+            if crossing["along"] == "column"
+            else (column, crossing["place"])
+        )
+        axes.plot(*middle, marker="o", markersize=2.4, color=INK, zorder=7)
+
+
+def _cell_of(crossing: Mapping[str, Any], across: int) -> tuple[int, int]:
+    """Row and column of the low cell of a crossing."""
+    row, column = divmod(crossing["low_in_panel"], across)
+    return row, column
+
+
+def _busy(panel: Mapping[str, Any]) -> dict[tuple[int, int], list[float]]:
+    """Heights above the middle of a cell, in rows, at which something else is drawn, by cell."""
+    across = 1 + max(cell["column"] for cell in panel["cells"])
+    points = [] if panel["own"] is None else [tuple(panel["own"])]
+    for crossing in panel["crossings"]:
+        row, column = _cell_of(crossing, across)
+        along = crossing["along"] == "column"
+        points.append((crossing["place"], row) if along else (column, crossing["place"]))
+    busy: dict[tuple[int, int], list[float]] = {}
+    for x, y in points:
+        busy.setdefault((round(x), round(y)), []).append(y - round(y))
+    return busy
+
+
+def _beside(heights: Sequence[float]) -> float:
+    """Where letters go: the middle, or the side of it that is free."""
+    near = [height for height in heights if abs(height) < CLEAR]
+    if not near:
+        return 0.0
+    return -ASIDE if sum(near) >= 0 else ASIDE
 
 
 def _ticks(axes: Axes, side: str, axis: Mapping[str, Any] | None) -> None:
@@ -324,7 +362,7 @@ def _measured(axes: Axes, marks: Sequence[Mapping[str, Any]]) -> None:
     for mark in sorted(marks, key=lambda mark: mark["place"]):
         if mark["along"] != "row":
             continue
-        text_at = max(mark["place"], below + GAP * 1.35)
+        text_at = max(mark["place"], below + GAP)
         below = text_at
         axes.annotate(
             mark["name"].replace("_", " "),

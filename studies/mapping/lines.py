@@ -24,8 +24,7 @@ def points_of(
     _, across = shape
     points = []
     for row in crossings:
-        inside = row["low_cell"] % (shape[0] * across)
-        down, column = divmod(inside, across)
+        down, column = divmod(row["low_in_panel"], across)
         pair = tuple(sorted((row["first"], row["second"])))
         ends = (row["place_low"], row["place_high"])
         # The end of the interval on the side of the option that comes first in the pair.

@@ -133,8 +133,14 @@ def _panel(
     traced = []
     if len(boundaries):
         chosen = (boundaries["panel"] == number) & (boundaries["status"] == "traced")
-        traced = [_plain(row) for row in boundaries[chosen].to_dict("records")]
-    lines = segments(points_of(traced, (down, across)), (down, across))
+        found_here = boundaries[chosen].to_dict("records")
+        size = down * across
+        traced = [
+            {**_plain(row), "low_in_panel": int(row["low_cell"]) % size} for row in found_here
+        ]
+    # Between scenarios or choices there is nothing that a line could pass through.
+    plane = all(axis is not None and axis.numeric for axis in (grid.rows, grid.columns))
+    lines = segments(points_of(traced, (down, across)), (down, across)) if plane else []
     inputs = found.inputs.get(str(values.get(SCENARIO, "")), found.first)
     return {
         "values": dict(values),
