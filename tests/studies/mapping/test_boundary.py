@@ -183,11 +183,11 @@ def test_interval_covers_the_boundary_of_many_draws_as_often_as_it_says():
         [row] = [r for _, r in found.iterrows() if (r["first"], r["second"]) == pair]
         return row
 
-    truth = float(crossing(drawn(120_000, seed=99))["value"])
-    rows = [crossing(drawn(300, seed=seed)) for seed in range(200)]
+    truth = float(crossing(drawn(50_000, seed=99))["value"])
+    rows = [crossing(drawn(300, seed=seed)) for seed in range(120)]
     covered = np.mean([row["value_low"] <= truth <= row["value_high"] for row in rows])
-    # 0.95 within three binomial errors of 200 replicates; half the width covers far less.
-    error = 3 * np.sqrt(0.95 * 0.05 / 200)
+    # 0.95 within three binomial errors of 120 replicates; half the width covers far less.
+    error = 3 * np.sqrt(0.95 * 0.05 / 120)
     assert abs(covered - 0.95) < error
     halved = np.mean(
         [
