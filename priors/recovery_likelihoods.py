@@ -13,7 +13,14 @@ from scipy import special
 
 from model.numerics import Value, log
 from priors.configurations import FAILURE_RATE, Configurations, lay_out
-from priors.likelihood import Floats, Observe, ids_of, without_empty
+from priors.likelihood import (
+    Floats,
+    Observe,
+    ids_of,
+    log_lognormal,
+    log_normal,
+    without_empty,
+)
 from priors.observations import DURATION_PATHS, Durations, Ettr, Evidence, Interruptions
 from priors.population import Population
 
@@ -131,6 +138,26 @@ class InterruptionsLikelihood:
             simulated["interruption_rates"] = centre * np.exp(noise)
         return simulated
 
+    def log_likelihood(self, values: Floats) -> dict[str, Floats]:
+        """See :class:`Likelihood`."""
+        found: dict[str, Floats] = {}
+        if self.ids:
+            mean = self._rates(values, self.places, self.hardware) * self.node_days
+            excess = values[..., self.dispersion]
+            # mean/excess successes, each of probability 1/(1 + excess).
+            size = mean / excess
+            found["interruptions"] = (
+                special.gammaln(self.events + size)
+                - special.gammaln(size)
+                - special.gammaln(self.events + 1.0)
+                - size * np.log1p(excess)
+                + self.events * (np.log(excess) - np.log1p(excess))
+            )
+        if self.rate_ids:
+            centre = np.log(self._rates(values, self.rate_places, self.rate_hardware))
+            found["interruption_rates"] = log_lognormal(self.rate, centre, self.rate_error)
+        return found
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DurationsLikelihood:
@@ -234,6 +261,18 @@ class DurationsLikelihood:
             simulated["duration_quantiles"] = np.exp(centre + noise)
         return simulated
 
+    def log_likelihood(self, values: Floats) -> dict[str, Floats]:
+        """See :class:`Likelihood`."""
+        found: dict[str, Floats] = {}
+        if self.ids:
+            mean, spread = self._location(values, self.places, self.spreads)
+            found["durations"] = log_lognormal(self.value, mean, spread)
+        if self.quantile_ids:
+            mean, spread = self._location(values, self.quantile_places, self.quantile_spreads)
+            centre = mean + spread * self.score
+            found["duration_quantiles"] = log_lognormal(self.quantile, centre, self.error)
+        return found
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EttrLikelihood:
@@ -316,3 +355,12 @@ class EttrLikelihood:
             holds = rng.random(probability.shape) < probability
             simulated["ettr_bounds"] = np.where(holds, 1.0, -1.0)
         return simulated
+
+    def log_likelihood(self, values: Floats) -> dict[str, Floats]:
+        """See :class:`Likelihood`."""
+        found: dict[str, Floats] = {}
+        if self.values_at is not None:
+            found["ettr"] = log_normal(self.value, self.values_at.ettr(values), self.error)
+        if self.bounds_at is not None:
+            found["ettr_bounds"] = np.asarray(special.log_ndtr(self._margin(values)))
+        return found

@@ -8,11 +8,12 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from model.numerics import Value, log
 from model.step import nominal_flops_per_token
 from priors.configurations import Configurations, lay_out
-from priors.likelihood import Floats, Observe, ids_of
+from priors.likelihood import Floats, Observe, ids_of, log_lognormal, log_normal
 from priors.observations import Evidence, LinkEfficiency, StepTimes, Throughput
 from priors.population import Population
 
@@ -74,6 +75,11 @@ class ThroughputLikelihood:
         centre = self._prediction(values)
         return {"throughput": centre * np.exp(self.error * rng.standard_normal(centre.shape))}
 
+    def log_likelihood(self, values: Floats) -> dict[str, Floats]:
+        """See :class:`Likelihood`."""
+        centre = np.log(self._prediction(values))
+        return {"throughput": log_lognormal(self.value, centre, self.error)}
+
 
 def _unit_of_flops(item: Throughput) -> float:
     """What one model FLOP/s of an accelerator is in the unit of the observation."""
@@ -129,6 +135,10 @@ class LinkEfficiencyLikelihood:
         """See :class:`Likelihood`."""
         centre = values[..., self.places]
         return {"link_efficiency": centre + self.error * rng.standard_normal(centre.shape)}
+
+    def log_likelihood(self, values: Floats) -> dict[str, Floats]:
+        """See :class:`Likelihood`."""
+        return {"link_efficiency": log_normal(self.mean, values[..., self.places], self.error)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,4 +208,19 @@ class StepTimesLikelihood:
         return {
             "step_time_mean": total * np.exp(noise),
             "step_time_variance": spread**2 * chi_square / self.degrees,
+        }
+
+    def log_likelihood(self, values: Floats) -> dict[str, Floats]:
+        """See :class:`Likelihood`."""
+        total, spread = self.configurations.step(values)
+        shape, rate = self.degrees / 2.0, self.degrees / (2.0 * spread**2)
+        variance = (
+            shape * np.log(rate)
+            + (shape - 1.0) * np.log(self.variance)
+            - rate * self.variance
+            - special.gammaln(shape)
+        )
+        return {
+            "step_time_mean": log_lognormal(self.mean, np.log(total), self.error),
+            "step_time_variance": variance,
         }

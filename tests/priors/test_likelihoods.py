@@ -142,6 +142,21 @@ def test_density_equals_scipy(setting, kind):
         assert density(likelihoods[kind], row) == pytest.approx(expected, rel=tolerance)
 
 
+@pytest.mark.parametrize("kind", range(len(REFERENCES)), ids=[f.__name__ for f in REFERENCES])
+def test_pointwise_density_sums_to_pymcs(setting, kind):
+    _, _, likelihoods, rows = setting
+    likelihood = likelihoods[kind]
+    found = likelihood.log_likelihood(rows)
+    shapes = {name: (len(rows), len(ids)) for name, ids in likelihood.labels.items()}
+
+    assert {name: part.shape for name, part in found.items()} == shapes
+    total = sum(part.sum(axis=1) for part in found.values())
+    # See above for the tolerance of the bounds.
+    tolerance = 1e-7 if REFERENCES[kind] is ettr else 1e-9
+    expected = [density(likelihood, row) for row in rows]
+    np.testing.assert_allclose(total, expected, rtol=tolerance)
+
+
 def test_density_tells_a_wrong_error_apart(setting):
     evidence, population, likelihoods, rows = setting
     wrong = throughput(Truth(evidence, population, rows[0]), noise=1.01)
