@@ -39,9 +39,18 @@ DEFAULT = "published"
 AUXILIARY = {
     "failure_dispersion_excess": "variance over mean of failure counts, minus one",
     "interruptions_per_node_failure": "job interruptions over node hardware failures",
+    "gpu_errors_per_interruption": "GPU errors over job interruptions",
+    "uptime_shape": "Weibull shape of running times; 1: interruptions come at any age alike",
     "detection_spread": "sd of the log of detection times within a fleet",
     "restart_spread": "sd of the log of restart times within a fleet",
     "checkpoint_write_spread": "sd of the log of checkpoint writes within a fleet",
+    "detection_slow_share": "share of detections of another, much slower kind",
+    "restart_slow_share": "share of restarts of another, much slower kind",
+    "checkpoint_write_slow_share": "share of checkpoint writes of another, much slower kind",
+    "detection_slow_ratio": "mean of slow detections over that of the others",
+    "restart_slow_ratio": "mean of slow restarts over that of the others",
+    "checkpoint_write_slow_ratio": "mean of slow checkpoint writes over that of the others",
+    "regime_spread": "sd of the log of the step time between regimes of one job",
 }
 """Quantities that observations need and scenarios do not have."""
 

@@ -10,6 +10,7 @@ from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from model.numerics import Value
 from priors.observations import Evidence, Observation
@@ -58,6 +59,13 @@ def log_normal(value: Floats, mean: Floats, sd: Floats) -> Floats:
 def log_lognormal(value: Floats, mean: Floats, sd: Floats) -> Floats:
     """Log density of a variable whose log has this mean and standard deviation."""
     return np.asarray(log_normal(np.log(value), mean, sd) - np.log(value))
+
+
+def log_gamma(value: Floats, shape: Floats, rate: Floats) -> Floats:
+    """Log density of a gamma variable."""
+    return np.asarray(
+        shape * np.log(rate) + (shape - 1.0) * np.log(value) - rate * value - special.gammaln(shape)
+    )
 
 
 def without_empty[T: tuple[str, ...] | NDArray[np.generic]](parts: dict[str, T]) -> dict[str, T]:

@@ -164,14 +164,27 @@ class FieldReader:
             return None
         return Setting(name=name, scenario=scenario, known=frozenset(changes))
 
-    def numbers(self, key: str, *, high: float) -> tuple[float, ...]:
-        """A list of positive numbers."""
+    def listed(self, key: str, *, closed: bool = False, integer: bool = False) -> list[float]:
+        """A positive number, zero where closed, or a list of such, which must be there."""
+        raw = self.raw.get(key)
+        if raw is None or raw == []:
+            self.wrong(key, "this key is missing" if raw is None else "got an empty list")
+            return []
+        if not isinstance(raw, list):
+            return [self.check(key, raw, high=1e15, closed=closed, integer=integer)]
+        return [
+            self.check(f"{key}[{place}]", value, high=1e15, closed=closed, integer=integer)
+            for place, value in enumerate(raw, start=1)
+        ]
+
+    def numbers(self, key: str, *, high: float, closed: bool = False) -> tuple[float, ...]:
+        """A list of positive numbers; zero is one where closed."""
         raw = self.raw[key]
         if not isinstance(raw, list) or not raw:
             self.wrong(key, f"got {raw!r}, a list of at least one number is needed")
             return ()
         return tuple(
-            self.check(f"{key}[{position}]", value, high=high)
+            self.check(f"{key}[{position}]", value, high=high, closed=closed)
             for position, value in enumerate(raw, start=1)
         )
 

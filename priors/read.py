@@ -128,7 +128,7 @@ class _Progress:
 
 
 def _report(found: "Found") -> list[str]:
-    from priors.observations import describe
+    from priors.observation_words import describe
 
     lines = [f"{found.source}: {found.format}"]
     for item in found.measures:

@@ -6,9 +6,10 @@ from scipy import special, stats
 
 from model.ledger import account
 from model.scenario import with_values
+from priors.duration_likelihoods import SPREADS
+from priors.interruption_likelihoods import DISPERSION, RATIO
 from priors.observations import DURATION_PATHS, STEP_PATHS, Ettr, StepTimes
 from priors.population import draw_values
-from priors.recovery_likelihoods import DISPERSION, RATIO, SPREADS
 from tests.priors.examples import assemble, evidence_of, small_catalogue
 
 RATE = "reliability.failure_rate_per_node_day"
