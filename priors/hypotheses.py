@@ -1,8 +1,8 @@
 """Hypotheses beyond the published model: when they count, and what the data make of them.
 
-A field of the catalogue's ``hypotheses`` is uncertain only where an observation of the scenario's
-own fleet can tell of it: interruptions of jobs of a stated size of the rate per job, counts of
-several periods of the dispersion of rates. Elsewhere the scenario's value holds.
+A field of the catalogue's ``hypotheses`` is uncertain only where observations of the scenario's own
+fleet can tell of it: interruptions of jobs of different size of the rate per job, counts of several
+periods of the dispersion of rates. Elsewhere the scenario's value holds.
 """
 
 from dataclasses import replace
@@ -19,6 +19,8 @@ from priors.observations import (
     NODE_RATE,
     RATE_DISPERSION,
     Evidence,
+    Interruptions,
+    Uptimes,
     hypotheses_of,
 )
 from priors.population import Population
@@ -26,6 +28,9 @@ from priors.population import Population
 type Floats = NDArray[np.float64]
 
 DAY_S = 86400.0
+
+DIFFERENT_SIZE = 2.0
+"""Jobs of sizes closer than this do not tell a rate per job from a rate per node."""
 
 NIL_SHARE = 0.05
 """A rate per job that makes less than this share of a job's interruptions is as good as none."""
@@ -51,12 +56,15 @@ def with_hypotheses(catalogue: Catalogue, evidence: Evidence, *, fleet: str) -> 
     fleet
         The target's: others' observations alone call for nothing.
     """
-    told = {
-        path
-        for item in evidence.observations
-        if getattr(item, "fleet", None) == fleet
-        for path in hypotheses_of(item)
-    }
+    own = [item for item in evidence.observations if getattr(item, "fleet", None) == fleet]
+    told = {path for item in own for path in hypotheses_of(item)}
+    sizes = [
+        item.nodes_per_job
+        for item in own
+        if isinstance(item, Interruptions | Uptimes) and item.nodes_per_job is not None
+    ]
+    if JOB_RATE in told and max(sizes) < DIFFERENT_SIZE * min(sizes):
+        told.remove(JOB_RATE)
     chosen = {
         path: entry
         for path, entry in catalogue.hypotheses.items()
