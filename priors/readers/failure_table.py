@@ -112,7 +112,7 @@ class FailureTable:
         if intervals:
             exposures = _running(records, fleets, notes, skipped)
         else:
-            exposures = _observed(records, fleets, options, notes, withheld, source)
+            exposures = _observed(records, fleets, options, source, notes=notes, withheld=withheld)
         for fleet, node_days in exposures.items():
             count = sum(1 for row in events if row.fleet == fleet)
             name = fleet if len(fleets) > 1 else ""
@@ -334,9 +334,10 @@ def _observed(
     records: list[Record],
     fleets: list[str],
     options: ReadOptions,
+    source: TextSource,
+    *,
     notes: list[str],
     withheld: list[str],
-    source: TextSource,
 ) -> dict[str, float]:
     """Node-days of each fleet, rows being outages: nodes times the window of observation."""
     days = _window(records, options, notes, source)
