@@ -17,7 +17,6 @@ from model.forms import CUSTOM, MIXED, PUBLISHED, REFINED, Form, form_name, orde
 from model.scenario import Scenario, substitute
 
 if TYPE_CHECKING:
-
     from decision.outcomes import Outcomes, Question
     from priors.diagnostics import Diagnostics
     from priors.posterior import Posterior

@@ -28,6 +28,7 @@ from priors.catalogue import Catalogue, read_catalogue
 from priors.draws import Draws, read_draws
 from priors.evidence import read_evidence
 from priors.forms import catalogue_in_form, evidence_in_form
+from priors.hypotheses import with_hypotheses
 from priors.observations import Evidence
 
 
@@ -254,6 +255,7 @@ def gather(request: Request) -> Inputs:
     )
     if file_draws is not None:
         evidence = replace(evidence, sources=(), observations=(), texts={})
+    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet)
     notes, warnings = remarks(scenario_file, scenario, catalogue, evidence, file_draws)
     notes += remarks_on_costs(costs)
     warnings += late_interventions(options, questions[0][1].horizon_days)

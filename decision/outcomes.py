@@ -28,6 +28,21 @@ COST_PREFIX = "cost."
 ELSEWHERE = (COLUMN_PREFIX, COST_PREFIX, FORM)
 """Beginnings of columns that are no fields of the scenario."""
 
+RECOVERY_FIELDS = frozenset(
+    f"reliability.{name}"
+    for name in (
+        "failure_rate_per_node_day",
+        "detect_time_s",
+        "restart_time_s",
+        "checkpoint_interval_s",
+        "checkpoint_write_s",
+        "checkpoint_blocking_fraction",
+        "durability_lag_s",
+        "repair_time_s",
+    )
+)
+"""Fields that leave the healthy step as it is: options that change no other share one."""
+
 FATES = ("productive", "blocked", "discarded", "unavailable")
 
 
@@ -318,12 +333,21 @@ def _over_horizon(gain: np.ndarray, options: Sequence[Sequence[State]]) -> np.nd
 
 
 def _treated(scenario: Scenario, interventions: Sequence[Intervention], draws: int) -> np.ndarray:
-    """Π with each option, doing nothing first; (n, K). One evaluation for all that can share it."""
+    """Π with each option, doing nothing first; (n, K). One evaluation for all that can share it.
+
+    Those that change recovery alone share the healthy step, those that keep the plan and change
+    the step alone share the recovery.
+    """
     options = [scenario, *(apply(scenario, option, check=False) for option in interventions)]
-    groups: dict[tuple[str, str, bool], list[int]] = {}
-    for index, option in enumerate(options):
+    changed: list[set[str]] = [set(), *(set(option.paths) for option in interventions)]
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for index, (option, paths) in enumerate(zip(options, changed, strict=True)):
+        recovers = not RECOVERY_FIELDS.isdisjoint(paths)
+        steps = not RECOVERY_FIELDS.issuperset(paths)
         plan = option.parallelism
-        key = (plan.recompute, option.scaling_mode, plan.sequence_parallel)
+        replans = plan.dp is not scenario.parallelism.dp
+        kind = (plan.recompute, plan.sequence_parallel, option.scaling_mode)
+        key = (*kind, recovers, steps, replans)
         groups.setdefault(key, []).append(index)
     treated = np.empty((draws, len(options)))
     for members in groups.values():
