@@ -34,6 +34,10 @@ SECTIONS = {
         module="studies.performance.commands",
         summary="whole commands: starts, cold and cached runs, memory against draws",
     ),
+    "forms": Section(
+        module="studies.performance.forms",
+        summary="the refined formulas against the published ones, on one core",
+    ),
 }
 """In the order they are measured."""
 
