@@ -294,10 +294,10 @@ def micro_batches(row: SystemRow) -> dict[int, float]:
 
 
 def interleaves(row: SystemRow) -> dict[int, float]:
-    """Virtual stages a row may have used: divisors of its layers a stage, weighted 1/divisor.
+    """Virtual stages a row may have used: the divisors of its layers a stage, equally likely.
 
-    The weights are even on the scale of the bubble's logarithm. A pipeline of uneven stages
-    counts the layers of its fullest.
+    Divisors lie about evenly on the log scale, on which the bubble shrinks. A pipeline of uneven
+    stages counts the layers of its fullest.
     """
     stated = row.integer("interleave_factor")
     if stated is not None:
@@ -306,8 +306,7 @@ def interleaves(row: SystemRow) -> dict[int, float]:
         return {1: 1.0}
     layers = math.ceil(row.numbers["n_layers"] / row.numbers["pp"])
     divisors = [v for v in range(1, min(layers, MAX_INTERLEAVE) + 1) if layers % v == 0]
-    total = sum(1.0 / v for v in divisors)
-    return {v: 1.0 / v / total for v in divisors}
+    return {v: 1.0 / len(divisors) for v in divisors}
 
 
 def pods(row: SystemRow) -> dict[int, float]:

@@ -30,6 +30,7 @@ STEP = 1e-4
 
 SAFE_STEPS = 2
 MAX_ITERATIONS = 40
+MAX_HALVINGS = 12
 TOLERANCE = 1e-3
 """Largest change of a score at which the mode is found."""
 
@@ -77,7 +78,7 @@ class Problems:
     def __len__(self) -> int:
         return len(self.residual)
 
-    def take(self, rows: Indices | slice) -> "Problems":
+    def take(self, rows: Indices | NDArray[np.bool_] | slice) -> "Problems":
         """Some of the problems."""
         return Problems(
             accelerators_sd=self.accelerators_sd[rows],
@@ -207,46 +208,80 @@ def fit(design: Design, problems: Problems, start: Floats | None = None) -> Fits
 
 
 def _fit_chunk(design: Design, problems: Problems, start: Floats | None) -> Fits:
+    size = Layout.of(design).size
+    mode = np.zeros((len(problems), size)) if start is None else start.copy()
+    precision = np.empty((len(problems), size, size))
+    log_evidence = np.empty(len(problems))
+    converged = np.zeros(len(problems), dtype=bool)
+    rows = np.arange(len(problems))
+    for iteration in range(MAX_ITERATIONS):
+        # Far from the mode the mixture may bend the wrong way; near it Newton's steps are faster.
+        some = problems.take(rows)
+        state = _state(design, some, mode[rows], observed=iteration >= SAFE_STEPS)
+        step = np.linalg.solve(state.precision, state.gradient[..., None])[..., 0]
+        done = np.abs(step).max(axis=1) < TOLERANCE
+        if iteration == MAX_ITERATIONS - 1:
+            done[:] = True
+        if done.any() and iteration < SAFE_STEPS:
+            done[:] = False
+        finished = rows[done]
+        precision[finished] = state.precision[done]
+        log_evidence[finished] = state.objective[done]
+        converged[finished] = np.abs(step[done]).max(axis=1) < TOLERANCE
+        rows = rows[~done]
+        if not len(rows):
+            break
+        mode[rows] = _advance(
+            design, some.take(~done), mode[rows], step[~done], state.objective[~done]
+        )
+    _, log_determinant = np.linalg.slogdet(precision)
+    return Fits(
+        mode=mode,
+        precision=precision,
+        log_evidence=log_evidence - 0.5 * log_determinant,
+        converged=converged,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """Log density of data and scores, its gradient and the precision, at some scores."""
+
+    objective: Floats
+    gradient: Floats
+    precision: Floats
+
+
+def _state(design: Design, problems: Problems, scores: Floats, *, observed: bool) -> _State:
     layout = Layout.of(design)
-    scores = np.zeros((len(problems), layout.size)) if start is None else start.copy()
-    mask = active_columns(design, problems)
     maps = [
         layout.local(system, int(design.accelerator_of[system]), problems)
         for system in range(layout.systems)
     ]
     value, slopes = _linearise(design, layout, scores, problems)
+    mask = active_columns(design, problems)
     objective, shares, errors = _objective(design, value, mask, problems, scores)
-    converged = np.zeros(len(problems), dtype=bool)
-    for iteration in range(MAX_ITERATIONS):
-        # Far from the mode the mixture may bend the wrong way; near it Newton's steps are faster.
-        gradient, precision = _normal_equations(
-            design, maps, slopes, shares, errors, problems, observed=iteration >= SAFE_STEPS
-        )
-        step = np.linalg.solve(precision, (gradient - scores)[..., None])[..., 0]
-        size = np.ones(len(problems))
-        for _ in range(12):
-            trial = scores + size[:, None] * step
-            trial_value = predict(design, trial, problems)
-            trial_objective, *_ = _objective(design, trial_value, mask, problems, trial)
-            worse = trial_objective < objective - 1e-9
-            if not worse.any():
-                break
-            size = np.where(worse, size / 2.0, size)
-        moved = np.abs(trial - scores).max(axis=1)
-        scores = trial
-        value, slopes = _linearise(design, layout, scores, problems)
-        objective, shares, errors = _objective(design, value, mask, problems, scores)
-        converged = moved < TOLERANCE
-        if converged.all():
-            break
-    _, precision = _normal_equations(design, maps, slopes, shares, errors, problems, observed=True)
-    _, log_determinant = np.linalg.slogdet(precision)
-    return Fits(
-        mode=scores,
-        precision=precision,
-        log_evidence=objective - 0.5 * log_determinant,
-        converged=converged,
+    gradient, precision = _normal_equations(
+        design, maps, slopes, shares, errors, problems, observed=observed
     )
+    return _State(objective=objective, gradient=gradient - scores, precision=precision)
+
+
+def _advance(
+    design: Design, problems: Problems, scores: Floats, step: Floats, objective: Floats
+) -> Floats:
+    """Scores after a step, halved until the density does not fall."""
+    mask = active_columns(design, problems)
+    size = np.ones(len(problems))
+    for _ in range(MAX_HALVINGS):
+        trial = scores + size[:, None] * step
+        value = predict(design, trial, problems)
+        found, *_ = _objective(design, value, mask, problems, trial)
+        worse = found < objective - 1e-9
+        if not worse.any():
+            break
+        size = np.where(worse, size / 2.0, size)
+    return trial
 
 
 SMALLEST_PRECISION = 0.2
