@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from decision.costs import Costs
 from model.checks import suspicions
+from model.forms import unread_fields
 from model.interventions import Intervention
 from model.scenario import Scenario, to_values
 from model.scenario_file import ScenarioFile
@@ -21,7 +22,8 @@ def remarks(
 ) -> tuple[list[str], list[str]]:
     """Notes on what a scenario, its evidence and its draws leave open, and warnings."""
     notes = []
-    defaulted = [p for p in scenario_file.defaulted if p not in ("n_pool", "notes", "name")]
+    unread = {"n_pool", "notes", "name", "refinements", *unread_fields(scenario.refinements)}
+    defaulted = [path for path in scenario_file.defaulted if path not in unread]
     uncertain = set(catalogue.uncertain if file_draws is None else file_draws.columns)
     silent = [path for path in defaulted if path not in uncertain]
     if silent:

@@ -29,7 +29,16 @@ from model.scenario import Scenario, coerce, substitute, with_values
 DO_NOTHING = "do_nothing"
 """Name of the option that changes nothing; it is in every ranking."""
 
-_POOL_FIELDS = ("n_pool", "parallelism.dp", "window_days", "name", "stack", "fleet", "notes")
+_POOL_FIELDS = (
+    "n_pool",
+    "parallelism.dp",
+    "window_days",
+    "name",
+    "stack",
+    "fleet",
+    "refinements",
+    "notes",
+)
 _REPLANNED = (
     "reliability.spare_fraction",
     "reliability.stranded_fraction",

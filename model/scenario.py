@@ -87,9 +87,11 @@ class Reliability:
     checkpoint_interval_s: Value
     checkpoint_write_s: Value
     checkpoint_blocking_fraction: Value
+    durability_lag_s: Value
     repair_time_s: Value
     spare_fraction: Value
     straggler_cv: Value
+    persistent_share: Value
     failslow_prob_per_node: Value
     failslow_slowdown: Value
     stranded_fraction: Value
@@ -100,6 +102,9 @@ class Kernel:
     """How well kernels use the device."""
 
     kernel_efficiency: Value
+    half_hidden: Value
+    half_width: Value
+    half_tokens: Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +118,7 @@ class Scenario:
     window_days: Value
     scaling_mode: str
     max_global_batch_seqs: Value
+    refinements: tuple[str, ...]
     notes: str
     model: Model
     accelerator: Accelerator
@@ -158,7 +164,12 @@ class Scenario:
 
 
 def coerce(field: Field, value: Value) -> Value:
-    """Read a number written as text and an integer written as a float; leave the rest alone."""
+    """Read a number or names written as text, an integer written as a float; leave the rest.
+
+    Names that are valid are put in the order of their table.
+    """
+    if field.kind == "names":
+        return _names(field, value)
     if field.kind not in ("real", "integer") or value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -173,6 +184,15 @@ def coerce(field: Field, value: Value) -> Value:
     if field.kind == "real" and isinstance(value, int):
         return float(value)
     return value
+
+
+def _names(field: Field, value: Value) -> Value:
+    if isinstance(value, str):
+        value = [name.strip() for name in value.split(",") if name.strip() not in ("", "none")]
+    if not isinstance(value, list | tuple | set | frozenset):
+        return value
+    unknown = tuple(name for name in value if name not in field.choices)
+    return unknown or tuple(name for name in field.choices if name in value)
 
 
 def to_values(scenario: Scenario) -> dict[str, Value]:
