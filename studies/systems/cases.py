@@ -14,6 +14,7 @@ from model.errors import InputError
 from model.scenario import Scenario
 from model.scenario_file import scenario_from_mapping
 from studies.systems.flop_counts import seconds_of
+from studies.systems.memory import WEIGHT_AND_GRADIENT_BYTES, memory_of, needed_bytes
 from studies.systems.rows import SystemRow
 
 CONVENTION_TOLERANCE = 0.05
@@ -27,10 +28,9 @@ MAX_INTERLEAVE = 24
 """Largest values that a row which states none may have used."""
 
 NIC_RANGE_GBPS = (50.0, 400.0)
-STATE_BYTES = 16.0
-"""Bytes of weights, gradients and optimiser a parameter needs in mixed precision."""
-
-MEMORY_BYTES = 80e9
+RECOMPUTE_PRIOR = {"none": 0.45, "selective": 0.45, "full": 0.10}
+"""Of a system that does not say: full recomputation costs a quarter of the throughput and is there
+for memory, so it is unlikely where a plan fits without."""
 
 INCLUSION_RULE = """\
 A row is predicted where (1) every cell that is there can be read; (2) accelerators, their peak, the
@@ -116,9 +116,8 @@ class Case:
 
     def configurations_with(self, recompute: str | None) -> tuple[Configuration, ...]:
         """What the row may have been, where its system recomputes like this if it does not say."""
-        if len(self.configurations) == 1 or recompute is None:
-            return next(iter(self.configurations.values()))
-        return self.configurations[recompute]
+        first = next(iter(self.configurations.values()))
+        return self.configurations.get(recompute or "", first)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,12 +181,11 @@ def _out_of_scope(row: SystemRow) -> str:
     ratio = numbers["n_params"] / dense
     if not SHAPE_RANGE[0] <= ratio <= SHAPE_RANGE[1]:
         return f"its parameters are {ratio:.2g} times those of a dense decoder of its shape"
-    replica = numbers["tp"] * numbers["pp"] * numbers.get("cp", 1.0)
-    dp = numbers.get("dp", numbers["n_accelerators"] / replica)
-    if replica * dp != numbers["n_accelerators"]:
+    product = numbers["tp"] * numbers["pp"] * numbers.get("cp", 1.0) * _replicas(row)
+    if product != numbers["n_accelerators"] or _replicas(row) % 1:
         return (
-            f"tp·pp·cp·dp = {replica * dp:,.6g} is not its {numbers['n_accelerators']:,.0f} "
-            "accelerators"
+            f"tp·pp·cp·dp = {product:,.6g} with dp = {_replicas(row):,.6g} is not its "
+            f"{numbers['n_accelerators']:,.0f} accelerators in whole replicas"
         )
     if peak_of(row) is None:
         return "the accelerator's peak is neither stated nor known"
@@ -223,7 +221,7 @@ def _case(row: SystemRow) -> Case | str:
     try:
         configurations = {
             recompute: _configurations(row, recompute, offsets)
-            for recompute in ([stated] if stated else ["none", "selective", "full"])
+            for recompute in ([stated] if stated else recomputes(row))
         }
     except InputError as error:
         return "; ".join(f"{p.path}: {p.message}" for p in error.problems)
@@ -265,7 +263,7 @@ def _configurations(
     """
     choices = [
         (batch, interleave, pod, offset, w1 * w2 * w3 / len(offsets))
-        for batch, w1 in micro_batches(row).items()
+        for batch, w1 in micro_batches(row, recompute).items()
         for interleave, w2 in interleaves(row).items()
         for pod, w3 in pods(row).items()
         for offset in offsets
@@ -280,17 +278,70 @@ def _configurations(
     )
 
 
-def micro_batches(row: SystemRow) -> dict[int, float]:
-    """Micro-batches a row may have used: powers of two that divide the replica's batch."""
+def recomputes(row: SystemRow) -> tuple[str, ...]:
+    """Recomputations a row that states none may have used: those that fit into memory."""
+    fitting = tuple(
+        recompute
+        for recompute in RECOMPUTE_PRIOR
+        if any(_fits(row, recompute, size) for size in _sizes(row))
+    )
+    return fitting or ("full",)
+
+
+def micro_batches(row: SystemRow, recompute: str) -> dict[int, float]:
+    """Micro-batches a row may have used, equally likely.
+
+    Powers of two that divide the replica's batch and fit into memory, the smallest where none does.
+    """
     stated = row.integer("micro_batch")
     if stated is not None:
         return {stated: 1.0}
-    replica = row.numbers["tp"] * row.numbers["pp"] * row.numbers.get("cp", 1.0)
-    dp = row.numbers.get("dp", row.numbers["n_accelerators"] / replica)
-    sequences = row.numbers["global_batch_seqs"] / dp
-    sizes = [size for size in (1, 2, 4, 8) if sequences % size == 0 and size <= MAX_MICRO_BATCH]
-    sizes = sizes or [1]
+    sizes = _sizes(row)
+    sizes = [size for size in sizes if _fits(row, recompute, size)] or sizes[:1]
     return {size: 1.0 / len(sizes) for size in sizes}
+
+
+def _sizes(row: SystemRow) -> list[int]:
+    stated = row.integer("micro_batch")
+    if stated is not None:
+        return [stated]
+    sequences = row.numbers["global_batch_seqs"] / _replicas(row)
+    sizes = [2**power for power in range(MAX_MICRO_BATCH.bit_length())]
+    return [size for size in sizes if sequences % size == 0] or [1]
+
+
+def _replicas(row: SystemRow) -> float:
+    replica = row.numbers["tp"] * row.numbers["pp"] * row.numbers.get("cp", 1.0)
+    return row.numbers.get("dp", row.numbers["n_accelerators"] / replica)
+
+
+def _fits(row: SystemRow, recompute: str, micro_batch: int) -> bool:
+    text = row.texts["accelerator"]
+    memory = memory_of(text, accelerator_type(text))
+    needed = needed_bytes(
+        row.numbers,
+        dp=_replicas(row),
+        recompute=recompute,
+        micro_batch=micro_batch,
+        sharded=_zero_stage(row) == SHARDED,
+    )
+    return memory is None or needed <= memory
+
+
+SHARDED = 3
+"""ZeRO stage at which everything is sharded over the replicas."""
+
+
+def _zero_stage(row: SystemRow) -> int:
+    """As stated, else 1, or 3 where weights and gradients alone would not fit."""
+    stated = row.integer("zero_stage")
+    if stated is not None:
+        return stated
+    text = row.texts["accelerator"]
+    memory = memory_of(text, accelerator_type(text))
+    share = row.numbers["n_params"] / (row.numbers["tp"] * row.numbers["pp"])
+    fits = memory is None or share * WEIGHT_AND_GRADIENT_BYTES <= memory
+    return 1 if fits or _replicas(row) == 1 else SHARDED
 
 
 def interleaves(row: SystemRow) -> dict[int, float]:
@@ -325,12 +376,6 @@ def _scenario(
         raise InputError.single(message="the device is not known", path="accelerator")
     domain = int(numbers.get("scaleup_domain", 8))
     heads = int(numbers.get("n_heads", tp))
-    dp = int(numbers.get("dp", numbers["n_accelerators"] / (tp * pp * cp)))
-    sharded = numbers.get("zero_stage")
-    if sharded is None:
-        # States that do not fit must be sharded over the replicas.
-        fits = numbers["n_params"] / (tp * pp) * STATE_BYTES <= MEMORY_BYTES
-        sharded = 1 if fits or dp == 1 else 3
     content: dict[str, object] = {
         "name": row.name,
         "model": {
@@ -357,11 +402,11 @@ def _scenario(
             "tp": tp,
             "pp": pp,
             "cp": cp,
-            "dp": dp,
+            "dp": int(_replicas(row)),
             "micro_batch": micro_batch,
             "global_batch_seqs": int(numbers["global_batch_seqs"]),
             "interleave_factor": interleave,
-            "zero_stage": int(sharded),
+            "zero_stage": _zero_stage(row),
             "recompute": recompute,
         },
     }

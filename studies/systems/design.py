@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from model.numerics import Value
 from model.scenario import Scenario, stack, substitute
 from model.step import healthy_step
-from studies.systems.cases import Case
+from studies.systems.cases import RECOMPUTE_PRIOR, Case
 from studies.systems.unknowns import KERNEL, Unknown
 
 type Floats = NDArray[np.float64]
@@ -175,11 +175,21 @@ _STATEABLE = ("accelerator.nic_bw_gbps", "topology.oversubscription")
 """Fields that rows may state; of the others no row says anything."""
 
 
-def open_recomputes(cases: Sequence[Case]) -> dict[str, tuple[str, ...]]:
-    """Recomputations that each system with a row that does not state its own may have used."""
-    return {
-        case.group: tuple(case.configurations) for case in cases if len(case.configurations) > 1
-    }
+def open_recomputes(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
+    """Recomputations of systems with rows that do not state theirs, with prior probabilities.
+
+    All rows of a system recompute alike: what fits each of them stays, or full recomputation.
+    """
+    found: dict[str, list[str]] = {}
+    for case in cases:
+        if case.row.texts.get("recompute") is None:
+            names = found.setdefault(case.group, list(RECOMPUTE_PRIOR))
+            found[case.group] = [name for name in names if name in case.configurations]
+    result = {}
+    for system, names in found.items():
+        weights = {name: RECOMPUTE_PRIOR[name] for name in names or ["full"]}
+        result[system] = {name: w / sum(weights.values()) for name, w in weights.items()}
+    return result
 
 
 def _blocks(scenarios: Sequence[Scenario]) -> tuple[Block, ...]:

@@ -31,10 +31,11 @@ STEP = 1e-4
 SAFE_STEPS = 2
 MAX_ITERATIONS = 40
 MAX_HALVINGS = 12
-TOLERANCE = 1e-3
-"""Largest change of a score at which the mode is found."""
+TOLERANCE = 0.02
+"""Largest change of a score, in prior sd, at which the mode is found: triangular priors have a kink
+in their quantiles, around which Newton steps swing by a hundredth; the evidence moves by 2e-4."""
 
-CHUNK_ELEMENTS = 400_000
+CHUNK_ELEMENTS = 1_500_000
 """Problems × columns evaluated at once: what the caches hold."""
 
 

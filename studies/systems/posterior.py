@@ -207,19 +207,25 @@ def _options(setup: Setup) -> dict[tuple[tuple[str, str], ...], float]:
     Where there are too many, those that fit the rows best stay.
     """
     open_ = open_recomputes(setup.cases)
-    combinations = [
-        tuple(zip(open_, values, strict=True)) for values in product(*open_.values())
-    ]
-    if len(combinations) > MAX_OPTIONS:
-        fits = [_central(_design(setup, dict(item)), frozenset()) for item in combinations]
-        best = np.argsort([-float(found.log_evidence[0]) for found in fits], kind="stable")
-        combinations = [combinations[place] for place in best[:MAX_OPTIONS]]
-    return {item: -np.log(len(combinations)) for item in combinations}
+    combinations = {
+        tuple(zip(open_, values, strict=True)): float(
+            sum(np.log(open_[system][name]) for system, name in zip(open_, values, strict=True))
+        )
+        for values in product(*open_.values())
+    }
+    if len(combinations) <= MAX_OPTIONS:
+        return combinations
+    scores = {
+        item: log + float(_central(_design(setup, dict(item)), frozenset()).log_evidence[0])
+        for item, log in combinations.items()
+    }
+    best = sorted(scores, key=scores.__getitem__, reverse=True)[:MAX_OPTIONS]
+    return {item: combinations[item] for item in best}
 
 
 def _lattice() -> tuple[Floats, Floats, Floats]:
     """Scores of the three spreads, in prior sd of their logs."""
-    return np.array([-1.2, 0.0, 1.2]), np.linspace(-2.0, 2.0, 5), np.linspace(-2.4, 1.5, 14)
+    return np.array([-1.0, 1.0]), np.linspace(-1.8, 1.8, 4), np.linspace(-2.4, 1.5, 14)
 
 
 def _spreads(z_accelerators: Floats, z_systems: Floats, z_residual: Floats) -> tuple[Floats, ...]:

@@ -5,17 +5,20 @@ kernel efficiency are different: they add up on the logit scale over population,
 and system (see :mod:`studies.systems.hierarchy`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
+from scipy.stats import qmc
 
 from model.parameters import BY_PATH
-from priors.catalogue import Catalogue
-from priors.distributions import Prior, Range
+from priors.catalogue import Catalogue, Entry
+from priors.distributions import Range
 from priors.elicitation import read_prior
+from priors.population import inverse, transform
+from studies.systems.cases import Case
 
 type Floats = NDArray[np.float64]
 
@@ -31,8 +34,9 @@ FROM_CATALOGUE = (
 )
 """Unknown at every system; their priors are those that the ranking uses."""
 
-TAIL = 1e-9
-"""Quantiles are never asked for nearer than this to 0 and 1: beyond, some are infinite."""
+DRAWS = 2**14
+SCORES = np.linspace(-3.5, 3.5, 141)
+"""Quantiles are tabulated here; nothing lies further out in practice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,37 +47,57 @@ class Unknown:
     ----------
     path
         Dotted path of the scenario's field.
-    prior
-        Its prior.
+    scores, values
+        Standard normal scores, ascending, and the prior's quantiles there.
     shared
         Whether every system has the same value, as with a constant of a formula.
     """
 
     path: str
-    prior: Prior
+    scores: Floats
+    values: Floats
     shared: bool = False
 
     def value(self, score: Floats) -> Floats:
-        """Value at a standard normal score."""
-        return self.prior.quantile(np.clip(special.ndtr(score), TAIL, 1.0 - TAIL))
+        """Value at standard normal scores; beyond the table, its ends."""
+        return np.interp(score, self.scores, self.values)
 
 
-def own_unknowns(catalogue: Catalogue, open_paths: frozenset[str]) -> tuple[Unknown, ...]:
-    """Unknowns of each system: those of the catalogue, and what some rows leave open.
+def own_unknowns(catalogue: Catalogue, cases: Sequence[Case]) -> tuple[Unknown, ...]:
+    """Unknowns of each system that some case depends on.
 
-    Parameters
-    ----------
-    catalogue
-        The priors of the ranking.
-    open_paths
-        Fields that at least one row leaves to a prior.
+    Their priors are what the ranking's population says of a system that is not the planner's: the
+    catalogue's prior of the target, moved by the difference of two systems (see
+    :mod:`priors.population`).
     """
+    open_ = frozenset[str]().union(*(case.open_paths for case in cases))
+    plans = [case.scenario.parallelism for case in cases]
+    without_effect = {
+        "parallelism.overlap_tp": all(plan.tp == 1 for plan in plans),
+        "parallelism.overlap_pp": all(plan.pp == 1 for plan in plans),
+        "parallelism.overlap_cp": all(plan.cp == 1 for plan in plans),
+    }
     found = [
-        Unknown(path=path, prior=catalogue.entries[path].elsewhere)
+        _elsewhere(catalogue.entries[path])
         for path in FROM_CATALOGUE
-        if path in catalogue.entries
+        if path in catalogue.entries and not without_effect.get(path, False)
     ]
-    return (*found, *(unknown for unknown in _OPEN if unknown.path in open_paths))
+    return (*found, *(unknown for unknown in _OPEN if unknown.path in open_))
+
+
+def _elsewhere(entry: Entry) -> Unknown:
+    """T⁻¹(T(target) + τ·√2·z), T the scale on which systems differ, by a Sobol set of draws."""
+    u = qmc.Sobol(3, scramble=False).random(DRAWS + 1)[1:]
+    target = entry.elsewhere.quantile(u[:, 0])
+    field = entry.field
+    share = field.lower == 0.0 and field.upper == 1.0
+    shift = np.zeros(DRAWS)
+    if entry.between_systems is not None:
+        shift = entry.between_systems.quantile(u[:, 1]) * np.sqrt(2.0) * special.ndtri(u[:, 2])
+    place = transform(target, share=share, lower=field.lower) + shift
+    draws = inverse(place, share=share, lower=field.lower)
+    quantiles = np.quantile(draws, special.ndtr(SCORES))
+    return Unknown(path=field.path, scores=SCORES, values=quantiles)
 
 
 def shared_unknowns(paths: frozenset[str]) -> tuple[Unknown, ...]:
@@ -83,7 +107,8 @@ def shared_unknowns(paths: frozenset[str]) -> tuple[Unknown, ...]:
 
 def _unknown(path: str, family: Mapping[str, object], *, shared: bool = False) -> Unknown:
     prior = read_prior(family, path=path, allowed=Range.of(BY_PATH[path]), source="studies.systems")
-    return Unknown(path=path, prior=prior, shared=shared)
+    values = prior.quantile(special.ndtr(SCORES))
+    return Unknown(path=path, scores=SCORES, values=values, shared=shared)
 
 
 _OPEN = (
@@ -95,4 +120,10 @@ _OPEN = (
 )
 """Fields that a row may leave open: the range of the published systems."""
 
-_SHARED: tuple[Unknown, ...] = ()
+_SHARED = (
+    _unknown("kernel.half_hidden", {"lognormal": {"median": 1000.0, "sigma": 0.9}}, shared=True),
+    _unknown("kernel.half_width", {"lognormal": {"median": 100.0, "sigma": 1.0}}, shared=True),
+    _unknown("kernel.half_tokens", {"lognormal": {"median": 100.0, "sigma": 1.0}}, shared=True),
+    _unknown("reliability.persistent_share", {"uniform": {"low": 0.0, "high": 1.0}}, shared=True),
+)
+"""Constants of refinements: decades wide around half sizes of a few matrix tiles."""
