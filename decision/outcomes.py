@@ -295,9 +295,10 @@ def _over_horizon(gain: np.ndarray, options: Sequence[Sequence[State]]) -> np.nd
 def _treated(scenario: Scenario, interventions: Sequence[Intervention], draws: int) -> np.ndarray:
     """Π with each option, doing nothing first; (n, K). One evaluation for all that can share it."""
     options = [scenario, *(apply(scenario, option, check=False) for option in interventions)]
-    groups: dict[tuple[str, str], list[int]] = {}
+    groups: dict[tuple[str, str, bool], list[int]] = {}
     for index, option in enumerate(options):
-        key = (option.parallelism.recompute, option.scaling_mode)
+        plan = option.parallelism
+        key = (plan.recompute, option.scaling_mode, plan.sequence_parallel)
         groups.setdefault(key, []).append(index)
     treated = np.empty((draws, len(options)))
     for members in groups.values():

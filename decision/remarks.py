@@ -6,6 +6,7 @@ from decision.costs import Costs
 from model.checks import suspicions
 from model.forms import unread_fields
 from model.interventions import Intervention
+from model.parameters import BY_PATH
 from model.scenario import Scenario, to_values
 from model.scenario_file import ScenarioFile
 from priors.catalogue import Catalogue
@@ -22,8 +23,12 @@ def remarks(
 ) -> tuple[list[str], list[str]]:
     """Notes on what a scenario, its evidence and its draws leave open, and warnings."""
     notes = []
-    unread = {"n_pool", "notes", "name", "refinements", *unread_fields(scenario.refinements)}
-    defaulted = [path for path in scenario_file.defaulted if path not in unread]
+    unread = {"n_pool", "notes", "name", *unread_fields(scenario.refinements)}
+    defaulted = [
+        path
+        for path in scenario_file.defaulted
+        if path not in unread and not BY_PATH[path].refinement
+    ]
     uncertain = set(catalogue.uncertain if file_draws is None else file_draws.columns)
     silent = [path for path in defaulted if path not in uncertain]
     if silent:

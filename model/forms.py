@@ -25,6 +25,7 @@ PIPELINE_HANDOFF = "pipeline_handoff"
 CONTEXT_PARALLEL = "context_parallel"
 RANK_MAP = "rank_map"
 RECOMPUTE_COLLECTIVES = "recompute_collectives"
+SELECTIVE_RECOMPUTE = "selective_recompute"
 BUBBLE_COMMUNICATION = "bubble_communication"
 UNEVEN_STAGES = "uneven_stages"
 WHOLE_MICROBATCHES = "whole_microbatches"
@@ -127,6 +128,13 @@ REFINEMENTS: tuple[Refinement, ...] = (
         changes="full recomputation repeats the forward collectives: six a layer, not four",
         source="Korthikanti et al. 2022, section 4",
         limit="no full recomputation",
+    ),
+    Refinement(
+        name=SELECTIVE_RECOMPUTE,
+        changes="selective recomputation repeats the forward pass of attention, not a tenth of "
+        "all FLOPs",
+        source="Korthikanti et al. 2022, section 5",
+        limit="attention that is three tenths of the FLOPs, or no selective recomputation",
     ),
     Refinement(
         name=BUBBLE_COMMUNICATION,

@@ -185,6 +185,16 @@ def read_interventions(
         )
     ]
     problems += _unusable(interventions, source)
+    problems += [
+        Problem(
+            source=source,
+            path=f"{regime.name}.refinements",
+            message="a regime cannot change the formulas",
+            remedy="state them in the scenario, or use --form",
+        )
+        for regime in regimes
+        if "refinements" in regime.overrides
+    ]
     if not content.get("interventions") and not problems:
         problems.append(Problem(source=source, path="interventions", message="the list is empty"))
     if problems:

@@ -158,8 +158,8 @@ def erlang_loss(k: Value, load: Value) -> Value:
 _TINY = 1e-300
 _UNDERFLOW = 1e-200
 
-_DEPTH = 60
-"""Depth of the continued fraction: 1e-13 where the tail is below ``_UNDERFLOW``."""
+_DEPTH = 6
+"""Depth of the continued fraction: exact to rounding where the tail is below ``_UNDERFLOW``."""
 
 
 def _overloaded(k: Value, load: Value) -> Value:

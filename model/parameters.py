@@ -42,6 +42,8 @@ class Field:
         Value where a file is silent; ``REQUIRED`` where it must not be.
     nullable
         Whether ``null`` is a value of its own, with its meaning in ``meaning``.
+    refinement
+        Whether the default is the published model without it: a file may well be silent on it.
     """
 
     path: str
@@ -54,6 +56,7 @@ class Field:
     choices: tuple[str, ...] = ()
     default: object = REQUIRED
     nullable: bool = False
+    refinement: bool = False
 
     @property
     def section(self) -> str:
@@ -99,6 +102,7 @@ def _real(
     lower_open: bool = False,
     default: object = REQUIRED,
     nullable: bool = False,
+    refinement: bool = False,
 ) -> Field:
     return Field(
         path=path,
@@ -110,6 +114,7 @@ def _real(
         lower_open=lower_open,
         default=default,
         nullable=nullable,
+        refinement=refinement,
     )
 
 
@@ -205,6 +210,7 @@ FIELDS: tuple[Field, ...] = (
         meaning="formulas that replace published ones; none: the published model",
         choices=NAMES,
         default=(),
+        refinement=True,
     ),
     Field(path="notes", kind="text", unit="", meaning="free text", default=""),
     Field(path="model.name", kind="text", unit="", meaning="name of the model", default=""),
@@ -295,6 +301,22 @@ FIELDS: tuple[Field, ...] = (
         upper=100,
         default=5.0e-3,
     ),
+    _real(
+        "reliability.failure_rate_per_job_day",
+        "1/d",
+        "job interruptions per day whatever the job's size, beside those of its nodes",
+        upper=1e4,
+        default=0.0,
+        refinement=True,
+    ),
+    _real(
+        "reliability.failure_rate_dispersion",
+        "1",
+        "squared coefficient of variation of the failure rates from window to window; 0: Poisson",
+        upper=10,
+        default=0.0,
+        refinement=True,
+    ),
     _duration("reliability.detect_time_s", "from failure to its detection", 120.0),
     _duration("reliability.restart_time_s", "from detection to the first new step", 300.0),
     _positive(
@@ -340,8 +362,8 @@ FIELDS: tuple[Field, ...] = (
         "kernel.kernel_efficiency", "1", "achieved share of the peak in kernels", 1.0, 0.5706
     ),
     _half_size("kernel.half_hidden", "hidden width", 1000.0),
-    _half_size("kernel.half_width", "hidden width of a tensor-parallel rank", 100.0),
-    _half_size("kernel.half_tokens", "tokens of a microbatch", 100.0),
+    _half_size("kernel.half_width", "hidden width of a tensor-parallel rank", 300.0),
+    _half_size("kernel.half_tokens", "tokens of a microbatch", 0.0),
 )
 
 BY_PATH: dict[str, Field] = {field.path: field for field in FIELDS}

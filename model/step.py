@@ -10,6 +10,7 @@ from model.forms import (
     BUBBLE_COMMUNICATION,
     KERNEL_SIZE,
     OVERLAP_WINDOW,
+    SELECTIVE_RECOMPUTE,
     UNEVEN_STAGES,
     WHOLE_MICROBATCHES,
 )
@@ -63,6 +64,29 @@ def nominal_flops_per_token(scenario: Scenario) -> Value:
     return 6.0 * model.n_params + 12.0 * model.n_layers * model.seq_len * model.hidden * 0.5
 
 
+def attention_flops_per_token(scenario: Scenario) -> Value:
+    """Those of them that are scores and weighted values: 12·n_layers·seq_len·hidden·0.5."""
+    model = scenario.model
+    return 12.0 * model.n_layers * model.seq_len * model.hidden * 0.5
+
+
+def recompute_factor(scenario: Scenario) -> Value:
+    """FLOPs with recomputed activations over FLOPs without.
+
+    Published: 1, 1.10 for selective, 4/3 for full. Refined: selective repeats the forward third
+    of attention, so that its factor is 1 + attention/(3·all).
+
+    References
+    ----------
+    Korthikanti et al. 2022, section 5.
+    """
+    kind = scenario.parallelism.recompute
+    if kind == "selective" and SELECTIVE_RECOMPUTE in scenario.refinements:
+        share = attention_flops_per_token(scenario) / nominal_flops_per_token(scenario)
+        return 1.0 + share / 3.0
+    return RECOMPUTE_FACTOR[kind]
+
+
 def microbatches(scenario: Scenario) -> Value:
     """Published microbatches of a replica in one step, at least 1, fractions allowed."""
     plan = scenario.parallelism
@@ -79,7 +103,7 @@ def compute_time(scenario: Scenario) -> Value:
     """Seconds of kernels: FLOPs with recomputation over what all ranks achieve."""
     plan, model = scenario.parallelism, scenario.model
     tokens = plan.global_batch_seqs * model.seq_len
-    flops = nominal_flops_per_token(scenario) * tokens * RECOMPUTE_FACTOR[plan.recompute]
+    flops = nominal_flops_per_token(scenario) * tokens * recompute_factor(scenario)
     efficiency = scenario.kernel.kernel_efficiency
     if KERNEL_SIZE in scenario.refinements:
         efficiency = efficiency * size_factor(scenario)
@@ -163,8 +187,9 @@ def healthy_step(scenario: Scenario) -> Step:
     if WHOLE_MICROBATCHES in names:
         batches = whole_microbatches(scenario)
     if OVERLAP_WINDOW in names:
-        recomputed = RECOMPUTE_FACTOR[plan.recompute]
-        exposed = communication_past_windows(scenario, compute / fractional, batches, recomputed)
+        exposed = communication_past_windows(
+            scenario, compute / fractional, batches, recompute_factor(scenario)
+        )
     else:
         exposed = exposed_communication(scenario)
     communication = exposed.within * batches + exposed.gradients

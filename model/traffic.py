@@ -109,7 +109,7 @@ def exposed_communication(scenario: Scenario) -> Exposed:
 
 
 def communication_past_windows(
-    scenario: Scenario, microbatch_s: Value, batches: Value, recompute_factor: float
+    scenario: Scenario, microbatch_s: Value, batches: Value, recompute_factor: Value
 ) -> Exposed:
     """Refined: traffic hides as far as it fits under the computation that runs beside it.
 

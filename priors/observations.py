@@ -15,11 +15,14 @@ from model.scenario import Scenario, to_values
 
 RECOVERY_PATHS = (
     "reliability.failure_rate_per_node_day",
+    "reliability.failure_rate_per_job_day",
+    "reliability.failure_rate_dispersion",
     "reliability.detect_time_s",
     "reliability.restart_time_s",
     "reliability.checkpoint_interval_s",
     "reliability.checkpoint_write_s",
     "reliability.checkpoint_blocking_fraction",
+    "reliability.durability_lag_s",
     "reliability.repair_time_s",
     "reliability.spare_fraction",
     "reliability.stranded_fraction",

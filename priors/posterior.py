@@ -27,6 +27,7 @@ from priors.diagnostics import (
 )
 from priors.draws import Draws, make_draws
 from priors.entry import pack, unpack
+from priors.forms import catalogue_in_form, evidence_in_form
 from priors.likelihood import Likelihood
 from priors.likelihoods import auxiliary_of, likelihoods_of
 from priors.observations import Evidence, touched_paths
@@ -115,7 +116,7 @@ def condition(
     evidence
         Observations. Without any, the draws are the prior's and nothing is sampled.
     scenario
-        The target: its stack and fleet are what is learnt about.
+        The target: its stack and fleet are what is learnt about, in its form of the model.
     draws
         How many to keep, exactly.
     seed
@@ -144,6 +145,8 @@ def condition(
         )
     tell = progress or (lambda _: None)
     thresholds = thresholds or Thresholds()
+    catalogue = catalogue_in_form(catalogue, scenario.refinements)
+    evidence = evidence_in_form(evidence, scenario.refinements)
     population = plan_population(
         catalogue,
         evidence,
@@ -373,7 +376,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from model.scenario import with_values
+    from model.forms import read_forms
+    from model.scenario import substitute, with_values
     from model.scenario_file import read_scenario
     from priors.catalogue import read_catalogue
     from priors.evidence import DEFAULT, read_evidence
@@ -381,8 +385,18 @@ def _run(options: argparse.Namespace) -> int:
 
     scenario = read_scenario(options.scenario).scenario
     changes = _changes(options.set)
+    if options.form is not None and "refinements" in changes:
+        raise InputError.single(
+            message="a form is a set of refinements, and --set states another",
+            source="--form",
+            path=options.form,
+            remedy="leave out the one or the other",
+        )
     scenario = with_values(scenario, changes, source="--set")
-    catalogue = read_catalogue(options.priors)
+    if options.form is not None:
+        refinements = read_forms()[options.form].refinements
+        scenario = substitute(scenario, {"refinements": refinements})
+    catalogue = catalogue_in_form(read_catalogue(options.priors), scenario.refinements)
     known = {path: float(scenario.value(path)) for path in changes if path in catalogue.entries}
     catalogue = catalogue.with_fixed(known)
     evidence = read_evidence(options.evidence or [DEFAULT], scenario=options.scenario)
@@ -461,6 +475,11 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="PATH=VALUE",
         help="a value that is known, repeatable; evidence is conditioned on it",
+    )
+    add(
+        "--form",
+        choices=("published", "refined"),
+        help="formulas that predict the evidence; default: as the scenario says",
     )
     add("--out", type=Path, metavar="FILE", help="also save the posterior as netCDF here")
     add(
