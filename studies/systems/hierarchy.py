@@ -110,6 +110,15 @@ class Fits:
     log_evidence: Floats
     converged: NDArray[np.bool_]
 
+    def take(self, rows: Indices) -> "Fits":
+        """Some of the fits."""
+        return Fits(
+            mode=self.mode[rows],
+            precision=self.precision[rows],
+            log_evidence=self.log_evidence[rows],
+            converged=self.converged[rows],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:

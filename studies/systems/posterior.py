@@ -13,7 +13,7 @@ import numpy as np
 from model.numerics import Value
 from studies.systems.cases import Case
 from studies.systems.design import Design, Floats, Indices, lay_out, open_recomputes
-from studies.systems.hierarchy import Fits, Problems, fit, predict, row_log_density
+from studies.systems.hierarchy import Fits, Layout, Problems, fit, predict, row_log_density
 from studies.systems.unknowns import Unknown
 
 ACCELERATORS_SD = (0.15, 0.7)
@@ -95,6 +95,17 @@ class Posterior:
         )
 
 
+    def constants(self) -> dict[str, float]:
+        """Median of each shared constant, by dotted path; scores are near normal."""
+        layout = Layout.of(self.parts[0].design)
+        scores = sum(
+            weight @ part.fits.mode for part, weight in zip(self.parts, self.weights, strict=True)
+        )
+        shared = layout.parts(np.asarray(scores))[2]
+        unknowns = self.parts[0].design.shared
+        return {u.path: float(u.value(shared[place])) for place, u in enumerate(unknowns)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """What is predicted for rows, and how likely what was measured is.
@@ -129,8 +140,7 @@ def condition(setup: Setup, left_out: Sequence[frozenset[str]]) -> list[Posterio
     logs: list[list[Floats]] = [[] for _ in left_out]
     for recomputes, log_weight in _options(setup).items():
         design = _design(setup, dict(recomputes))
-        for place, systems in enumerate(left_out):
-            part, log = _explore(design, systems, lattice)
+        for place, (part, log) in enumerate(_explore(design, left_out, lattice)):
             parts[place].append(part)
             logs[place].append(log + log_weight)
     posteriors = []
@@ -216,7 +226,7 @@ def _options(setup: Setup) -> dict[tuple[tuple[str, str], ...], float]:
     if len(combinations) <= MAX_OPTIONS:
         return combinations
     scores = {
-        item: log + float(_central(_design(setup, dict(item)), frozenset()).log_evidence[0])
+        item: log + float(_central(_design(setup, dict(item)), [frozenset()]).log_evidence[0])
         for item, log in combinations.items()
     }
     best = sorted(scores, key=scores.__getitem__, reverse=True)[:MAX_OPTIONS]
@@ -239,39 +249,58 @@ def _spreads(z_accelerators: Floats, z_systems: Floats, z_residual: Floats) -> t
     )
 
 
-def _problems(design: Design, left_out: frozenset[str], scores: Sequence[Floats]) -> Problems:
+def _problems(
+    design: Design, left_out: Sequence[frozenset[str]], scores: Sequence[Floats]
+) -> Problems:
+    """Problems of one point of the lattice each, with the systems it leaves out."""
     accelerators, systems, residual = _spreads(*scores)
-    active = np.array([system not in left_out for system in design.systems])
+    active = [[system not in out for system in design.systems] for out in left_out]
     return Problems(
         accelerators_sd=accelerators,
         systems_sd=systems,
         residual=residual,
-        active=np.broadcast_to(active, (len(residual), len(active))),
+        active=np.array(active, dtype=bool),
     )
 
 
-def _central(design: Design, left_out: frozenset[str]) -> Fits:
-    middle = np.zeros(1)
+def _central(design: Design, left_out: Sequence[frozenset[str]]) -> Fits:
+    middle = np.zeros(len(left_out))
     return fit(design, _problems(design, left_out, (middle, middle, middle)))
 
 
 def _explore(
-    design: Design, left_out: frozenset[str], lattice: tuple[Floats, Floats, Floats]
-) -> tuple[Part, Floats]:
-    """Fits over the lattice, residuals far from the best left out, and their log weights."""
+    design: Design, left_out: Sequence[frozenset[str]], lattice: tuple[Floats, Floats, Floats]
+) -> list[tuple[Part, Floats]]:
+    """Fits over the lattice, residuals far from the best left out, and their log weights.
+
+    All sets of systems are fitted at once: few large evaluations are faster than many small ones.
+    """
     accelerators, systems, residual = lattice
     centre = _central(design, left_out).mode
-    middle = np.zeros(len(residual))
-    line = _problems(design, left_out, (middle, middle, residual))
-    along = fit(design, line, np.repeat(centre, len(residual), axis=0))
-    log = along.log_evidence - 0.5 * residual**2
-    near = np.flatnonzero(log > log.max() - NEGLIGIBLE)
-    grid = [z.ravel() for z in np.meshgrid(accelerators, systems, residual[near], indexing="ij")]
-    problems = _problems(design, left_out, grid)
-    start = np.tile(along.mode[near], (len(accelerators) * len(systems), 1))
-    fits = fit(design, problems, start)
-    log_prior = -0.5 * sum(z**2 for z in grid)
-    return Part(design=design, problems=problems, fits=fits), fits.log_evidence + log_prior
+    owner = np.repeat(np.arange(len(left_out)), len(residual))
+    line_z = np.tile(residual, len(left_out))
+    middle = np.zeros(len(owner))
+    line = _problems(design, [left_out[i] for i in owner], (middle, middle, line_z))
+    along = fit(design, line, centre[owner])
+    log = along.log_evidence - 0.5 * line_z**2
+    pieces = []
+    for place in range(len(left_out)):
+        own = np.flatnonzero(owner == place)
+        near = own[log[own] > log[own].max() - NEGLIGIBLE]
+        grid = np.meshgrid(accelerators, systems, near, indexing="ij")
+        pieces.append(np.array([z.ravel() for z in grid]))
+    z_accelerators, z_systems, from_line = np.concatenate(pieces, axis=1)
+    start = from_line.astype(np.intp)
+    scores = (z_accelerators, z_systems, line_z[start])
+    problems = _problems(design, [left_out[i] for i in owner[start]], scores)
+    fits = fit(design, problems, along.mode[start])
+    weights = fits.log_evidence - 0.5 * sum(z**2 for z in scores)
+    result = []
+    for place in range(len(left_out)):
+        rows = np.flatnonzero(owner[start] == place)
+        part = Part(design=design, problems=problems.take(rows), fits=fits.take(rows))
+        result.append((part, weights[rows]))
+    return result
 
 
 def _allot(weights: Sequence[Floats], draws: int, rng: np.random.Generator) -> list[Indices]:

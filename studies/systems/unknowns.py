@@ -11,13 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from scipy.stats import qmc
 
 from model.parameters import BY_PATH
-from priors.catalogue import Catalogue, Entry
+from priors.catalogue import Catalogue
 from priors.distributions import Range
 from priors.elicitation import read_prior
-from priors.population import inverse, transform
 from studies.systems.cases import Case
 
 type Floats = NDArray[np.float64]
@@ -34,7 +32,6 @@ FROM_CATALOGUE = (
 )
 """Unknown at every system; their priors are those that the ranking uses."""
 
-DRAWS = 2**14
 SCORES = np.linspace(-3.5, 3.5, 141)
 """Quantiles are tabulated here; nothing lies further out in practice."""
 
@@ -66,9 +63,8 @@ class Unknown:
 def own_unknowns(catalogue: Catalogue, cases: Sequence[Case]) -> tuple[Unknown, ...]:
     """Unknowns of each system that some case depends on.
 
-    Their priors are what the ranking's population says of a system that is not the planner's: the
-    catalogue's prior of the target, moved by the difference of two systems (see
-    :mod:`priors.population`).
+    Their priors are those of the ranking's catalogue, but for the overlap of tensor-parallel
+    traffic, and for what rows leave open.
     """
     open_ = frozenset[str]().union(*(case.open_paths for case in cases))
     plans = [case.scenario.parallelism for case in cases]
@@ -78,26 +74,16 @@ def own_unknowns(catalogue: Catalogue, cases: Sequence[Case]) -> tuple[Unknown, 
         "parallelism.overlap_cp": all(plan.cp == 1 for plan in plans),
     }
     found = [
-        _elsewhere(catalogue.entries[path])
+        _WIDER.get(path)
+        or Unknown(
+            path=path,
+            scores=SCORES,
+            values=catalogue.entries[path].elsewhere.quantile(special.ndtr(SCORES)),
+        )
         for path in FROM_CATALOGUE
         if path in catalogue.entries and not without_effect.get(path, False)
     ]
     return (*found, *(unknown for unknown in _OPEN if unknown.path in open_))
-
-
-def _elsewhere(entry: Entry) -> Unknown:
-    """T⁻¹(T(target) + τ·√2·z), T the scale on which systems differ, by a Sobol set of draws."""
-    u = qmc.Sobol(3, scramble=False).random(DRAWS + 1)[1:]
-    target = entry.elsewhere.quantile(u[:, 0])
-    field = entry.field
-    share = field.lower == 0.0 and field.upper == 1.0
-    shift = np.zeros(DRAWS)
-    if entry.between_systems is not None:
-        shift = entry.between_systems.quantile(u[:, 1]) * np.sqrt(2.0) * special.ndtri(u[:, 2])
-    place = transform(target, share=share, lower=field.lower) + shift
-    draws = inverse(place, share=share, lower=field.lower)
-    quantiles = np.quantile(draws, special.ndtr(SCORES))
-    return Unknown(path=field.path, scores=SCORES, values=quantiles)
 
 
 def shared_unknowns(paths: frozenset[str]) -> tuple[Unknown, ...]:
@@ -119,6 +105,14 @@ _OPEN = (
     _unknown("topology.oversubscription", {"uniform": {"low": 1.0, "high": 8.0}}),
 )
 """Fields that a row may leave open: the range of the published systems."""
+
+_WIDER = {
+    "parallelism.overlap_tp": _unknown(
+        "parallelism.overlap_tp", {"uniform": {"low": 0.0, "high": 0.8}}
+    )
+}
+"""The ranking's 0 to 0.35 is for a stack that is known not to overlap tensor-parallel traffic with
+the matrix product that needs it; of published stacks the older hide none and the newer most."""
 
 _SHARED = (
     _unknown("kernel.half_hidden", {"lognormal": {"median": 1000.0, "sigma": 0.9}}, shared=True),
