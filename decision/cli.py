@@ -50,6 +50,10 @@ COMMANDS = {
         module="studies.reproduce",
         summary="regenerate the published study, with a verdict on each of its claims",
     ),
+    "validation": Command(
+        module="studies.validation",
+        summary="predict published systems and say how far the model can be believed",
+    ),
     "sensitivity": Command(
         module="studies.sensitivity",
         summary="say which parameters decide who ranks first, and where that flips",

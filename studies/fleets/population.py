@@ -186,7 +186,7 @@ def foretell(
     results = []
     for item in items:
         chosen = resample(total - logs[item.row.group], draws, seed)
-        some = Hyper(**{name: getattr(hyper, name)[chosen] for name in _FIELDS})
+        some = take(hyper, chosen)
         rng = np.random.default_rng(seed)
         rate = np.exp(some.location + some.spread * rng.standard_normal(draws))[:, None]
         density = log_likelihood(item, rate, some)[:, 0]
@@ -215,7 +215,15 @@ def foretell(
     return results
 
 
-_FIELDS = ("location", "spread", "ratio", "dispersion", "per_job_day")
+def take(hyper: Hyper, chosen: NDArray[np.intp]) -> Hyper:
+    """Some of the points."""
+    return Hyper(
+        location=hyper.location[chosen],
+        spread=hyper.spread[chosen],
+        ratio=hyper.ratio[chosen],
+        dispersion=hyper.dispersion[chosen],
+        per_job_day=hyper.per_job_day[chosen],
+    )
 
 
 def resample(log_weights: Floats, draws: int, seed: int) -> NDArray[np.intp]:

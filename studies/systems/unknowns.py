@@ -83,7 +83,7 @@ def own_unknowns(catalogue: Catalogue, cases: Sequence[Case]) -> tuple[Unknown, 
         for path in FROM_CATALOGUE
         if path in catalogue.entries and not without_effect.get(path, False)
     ]
-    return (*found, *(unknown for unknown in _OPEN if unknown.path in open_))
+    return (*found, *(unknown for unknown in _OPEN if unknown.path in open_ | NEVER_STATED))
 
 
 def shared_unknowns(paths: frozenset[str]) -> tuple[Unknown, ...]:
@@ -97,14 +97,19 @@ def _unknown(path: str, family: Mapping[str, object], *, shared: bool = False) -
     return Unknown(path=path, scores=SCORES, values=values, shared=shared)
 
 
+NEVER_STATED = frozenset({"parallelism.grad_bytes"})
+"""Fields that no row has a column for and the catalogue no prior."""
+
 _OPEN = (
+    _unknown("parallelism.grad_bytes", {"uniform": {"low": 2.0, "high": 4.0}}),
     _unknown(
         "accelerator.nic_bw_gbps",
         {"interval": {"low": 50.0, "high": 400.0, "mass": 0.9, "family": "lognormal"}},
     ),
     _unknown("topology.oversubscription", {"uniform": {"low": 1.0, "high": 8.0}}),
 )
-"""Fields that a row may leave open: the range of the published systems."""
+"""Fields that rows leave open: gradients are reduced in 16 or 32 bits, or parts in each; NICs and
+oversubscription of published systems."""
 
 _WIDER = {
     "parallelism.overlap_tp": _unknown(
