@@ -1,7 +1,8 @@
 """Cases side by side: log seconds of every scenario a row may have been, for many draws at once.
 
 Shapes: B draws or problems, S systems, V unknowns of a system, G shared constants, C columns. A
-column is one scenario of one row; columns of a row, and rows of a system, are contiguous.
+column is one scenario of one row under one width of its residual; columns of a row, and rows of a
+system, are contiguous.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +20,13 @@ from studies.systems.unknowns import KERNEL, Unknown
 type Floats = NDArray[np.float64]
 type Indices = NDArray[np.intp]
 
+TAILS = ((0.9, 1.0), (0.1, 3.0))
+"""Probability and width of a row's residual: one row in ten has thrice the usual, since reports
+leave out what sets a row apart. A column stands once for each."""
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Columns that one evaluation serves: they agree in every text of the scenario."""
+    """Scenarios that one evaluation serves: they agree in every text."""
 
     columns: Indices
     scenario: Scenario
@@ -45,10 +50,15 @@ class Design:
         Row and system of each column, shape (C,).
     log_weight, offset
         Log prior weight and convention offset of each column, shape (C,).
+    tail
+        Residual of each column in residuals of the row, shape (C,): 1, or the wide one of a row
+        that something unstated sets apart.
+    evaluated
+        Scenario of each column among those of the blocks, shape (C,).
     blocks
         Evaluations.
     open_columns
-        By path of ``own``: where it is unknown, shape (C,); elsewhere the scenario states it.
+        By path of ``own``: where it is unknown, one a scenario; elsewhere the scenario states it.
     """
 
     cases: tuple[Case, ...]
@@ -62,6 +72,8 @@ class Design:
     system_of: Indices
     log_weight: Floats
     offset: Floats
+    tail: Floats
+    evaluated: Indices
     blocks: tuple[Block, ...]
     open_columns: Mapping[str, NDArray[np.bool_]]
 
@@ -95,9 +107,10 @@ class Design:
         efficiency = 1.0 / (1.0 + np.exp(-logit))
         own_values = [unknown.value(own[:, :, v]) for v, unknown in enumerate(self.own)]
         constants = [unknown.value(shared[:, g]) for g, unknown in enumerate(self.shared)]
-        result = np.empty((len(logit), len(self.row_of)))
+        system_of = self.system_of[:: len(TAILS)]
+        result = np.empty((len(logit), len(system_of)))
         for block in self.blocks:
-            at = self.system_of[block.columns]
+            at = system_of[block.columns]
             changes: dict[str, Value] = {KERNEL: efficiency[:, at]}
             for unknown, value in zip(self.own, own_values, strict=True):
                 open_ = self.open_columns[unknown.path][block.columns]
@@ -110,7 +123,7 @@ class Design:
                 changes[unknown.path] = constant[:, None]
             step = healthy_step(substitute(block.scenario, changes))
             result[:, block.columns] = np.log(step.total_s)
-        return result + self.offset
+        return result[:, self.evaluated] + self.offset
 
 
 def lay_out(
@@ -145,7 +158,10 @@ def lay_out(
         for item in case.configurations_with(recomputes.get(case.group)):
             columns.append((row, system, np.log(item.weight), item.log_offset))
             scenarios.append(substitute(item.scenario, settings) if settings else item.scenario)
-    row_of, system_of, log_weight, offset = map(np.array, zip(*columns, strict=True))
+    places, kinds = np.repeat(np.arange(len(columns)), len(TAILS)), np.tile(np.array(TAILS), (len(columns), 1))
+    row_of, system_of, log_weight, offset = (
+        np.array(column)[places] for column in zip(*columns, strict=True)
+    )
     return Design(
         cases=ordered,
         systems=systems,
@@ -156,14 +172,16 @@ def lay_out(
         log_seconds=np.log([case.seconds for case in ordered]),
         row_of=row_of,
         system_of=system_of,
-        log_weight=log_weight,
+        log_weight=log_weight + np.log(kinds[:, 0]),
         offset=offset,
+        tail=kinds[:, 1],
+        evaluated=places,
         blocks=_blocks(scenarios),
         open_columns={
             unknown.path: np.array(
                 [
                     unknown.path in ordered[row].open_paths or unknown.path not in _STATEABLE
-                    for row in row_of
+                    for row in row_of[:: len(TAILS)]
                 ]
             )
             for unknown in own

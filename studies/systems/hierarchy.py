@@ -6,6 +6,8 @@ unknown::
     logit efficiency_g = location + scale·x_0 + between_accelerators·x_a + between_systems·x_g
     log seconds_i ~ sum over scenarios c of weight_c·N(log step_c(efficiency_g, unknowns_g), residual)
 
+where one row in ten has thrice the residual.
+
 The three spreads (between accelerators, between systems, residual) and the recomputation that a
 system does not state are summed over a lattice; given them the scores are nearly Gaussian, since
 log seconds are nearly linear in them, and are integrated by Laplace's method. Leaving a system out
@@ -314,8 +316,8 @@ def row_log_density(
     tuple of ndarray
         Shapes (B, rows), (B, C), (B, C). Rows without active columns have density 1.
     """
-    errors = (design.log_seconds[design.row_of] - value) / residual[:, None]
-    terms = np.where(mask, design.log_weight - 0.5 * errors**2, -np.inf)
+    errors = (design.log_seconds[design.row_of] - value) / (residual[:, None] * design.tail)
+    terms = np.where(mask, design.log_weight - np.log(design.tail) - 0.5 * errors**2, -np.inf)
     starts = design.row_starts
     largest = np.maximum.reduceat(terms, starts, axis=1)
     present = np.isfinite(largest)
@@ -375,7 +377,7 @@ def _normal_equations(
     information that is missing because they are not, except where that would leave less than a
     score's prior nearly has: there the mixture bends and the complete-data one stands in.
     """
-    residual = problems.residual[:, None]
+    residual = problems.residual[:, None] * design.tail
     size = maps[0].shape[-1]
     gradient = np.zeros((len(problems), size))
     precision = np.broadcast_to(np.eye(size), (len(problems), size, size)).copy()
@@ -383,7 +385,7 @@ def _normal_equations(
     ends = np.searchsorted(design.system_of, np.arange(len(maps) + 1))
     for system, local in enumerate(maps):
         columns = slice(ends[system], ends[system + 1])
-        slope = slopes[:, columns] / residual[..., None]
+        slope = slopes[:, columns] / residual[:, columns, None]
         pull = slope * errors[:, columns, None]
         share = shares[:, columns, None]
         weighted = slope * share

@@ -188,8 +188,7 @@ def foretell(posterior: Posterior, system: str, *, draws: int, seed: int) -> Pre
             everything = np.ones_like(value, dtype=bool)
             density, *_ = row_log_density(design, value, everything, problems.residual)
             densities.append(density[:, rows])
-            noise = problems.residual[:, None] * rng.standard_normal((len(at), len(rows)))
-            samples.append(_choose(design, value, rows, rng) + noise)
+            samples.append(_draw(design, value, rows, problems.residual, rng))
     log_density = np.concatenate(densities)
     return Prediction(
         rows=tuple(int(row) for row in rows),
@@ -322,13 +321,16 @@ def _sample(fits: Fits, at: Indices, rng: np.random.Generator) -> Floats:
     return result
 
 
-def _choose(design: Design, value: Floats, rows: Indices, rng: np.random.Generator) -> Floats:
-    """Log seconds under one scenario of each row, drawn by weight; shape (draws, rows)."""
+def _draw(
+    design: Design, value: Floats, rows: Indices, residual: Floats, rng: np.random.Generator
+) -> Floats:
+    """Log seconds of each row: a column drawn by weight and its residual; shape (draws, rows)."""
     starts = np.append(design.row_starts, len(design.row_of))
     result = np.empty((len(value), len(rows)))
     for place, row in enumerate(rows):
         columns = np.arange(starts[row], starts[row + 1])
         weight = np.exp(design.log_weight[columns])
         picked = rng.choice(columns, size=len(value), p=weight / weight.sum())
-        result[:, place] = value[np.arange(len(value)), picked]
+        noise = residual * design.tail[picked] * rng.standard_normal(len(value))
+        result[:, place] = value[np.arange(len(value)), picked] + noise
     return result
