@@ -54,6 +54,10 @@ COMMANDS = {
         module="studies.validation",
         summary="predict published systems and say how far the model can be believed",
     ),
+    "decision-map": Command(
+        module="studies.decision_map",
+        summary="map who ranks first over regimes, how surely, and where that changes",
+    ),
     "sensitivity": Command(
         module="studies.sensitivity",
         summary="say which parameters decide who ranks first, and where that flips",

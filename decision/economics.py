@@ -23,7 +23,7 @@ from decision.costs import Costs
 from decision.outcomes import Outcomes, Question
 from decision.precision import Layout, mean_error, quantile
 from decision.ranking import QUANTILES
-from decision.utility import Pools, Utilities, utilities
+from decision.utility import Utilities, pools_of, utilities
 
 BEYOND_ERROR = 2.0
 """Standard errors from which simulation tells a net benefit from none."""
@@ -240,7 +240,7 @@ def appraise(
     loss = risk.opportunity_loss(values)
     least = loss[:, int(loss.mean(axis=0).argmin())]
     rows = few_rows(outcomes.draws)
-    pools = Pools.of(question, columns, outcomes.draws).take(rows)
+    pools = pools_of(question, columns, outcomes.draws).take(rows)
     few = replace(found, values=found.values[rows], costs=found.costs[rows])
     middle = quantile(outcomes.sea, 0.5)
     return Economics(
@@ -275,6 +275,22 @@ def appraise(
             scale_one(pools, few, k) for k in admissible if k != 0 and found.budget > 0
         ),
     )
+
+
+def choose(
+    question: Question,
+    columns: Mapping[str, np.ndarray],
+    costs: Costs,
+    budget: float | None,
+    risk_tolerance: float | None,
+) -> str:
+    """The option that :func:`appraise` would choose, and nothing else."""
+    found = utilities(question, columns, costs, budget)
+    if risk_tolerance is None:
+        merit = found.values.mean(axis=0)
+    else:
+        merit = risk.certainty_equivalent(found.values, risk_tolerance)
+    return found.options[int(np.where(found.feasible, merit, -np.inf).argmax())]
 
 
 def _appraisals(

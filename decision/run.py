@@ -220,6 +220,8 @@ def provenance(
             "parameter_draws": inputs.request.parameter_draws,
             "regime": inputs.request.regime,
             "solver": inputs.request.solver,
+            "form": inputs.form.name,
+            "refinements": list(inputs.form.refinements),
             **(
                 {}
                 if inputs.costs is None

@@ -48,6 +48,8 @@ class Answer:
         Draws of uncertain costs in accelerators, by column.
     drivers
         Which parameters decide the ranking, as plain data; None where that was not asked.
+    forms
+        What the formulas that are not used would have said, as plain data; None likewise.
     """
 
     regime: str
@@ -58,6 +60,7 @@ class Answer:
     economics: Economics | None = None
     costs: Mapping[str, np.ndarray] = field(default_factory=dict)
     drivers: Mapping[str, Any] | None = None
+    forms: Mapping[str, Any] | None = None
 
 
 def describe(
@@ -94,6 +97,8 @@ def describe(
             "scale": request.at_scale,
             "overrides": dict(request.settings),
             "solver": request.solver,
+            "form": inputs.form.name,
+            "refinements": list(inputs.form.refinements),
             "draws": inputs.draws,
             "seed": request.seed,
             "source": inputs.source,
@@ -173,6 +178,7 @@ def describe_answer(answer: Answer) -> dict[str, object]:
         "tied_draws": ranking.tied_draws,
         "effective_draws": ranking.effective_draws,
         "drivers": answer.drivers,
+        "form": answer.forms,
         **({} if economics is None else {"economics": describe_economics(economics)}),
     }
 

@@ -6,6 +6,7 @@ Integers of the plan may be arrays along axis 1 where several plans are evaluate
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -158,11 +159,11 @@ class Scenario:
         return self.window_days * 86400.0
 
     def value(self, path: str) -> Value:
-        """The value at a dotted path."""
-        target: object = self
-        for part in path.split("."):
-            target = getattr(target, part)
-        return target
+        """The value at a dotted path of the table."""
+        return _VALUE[path](self)
+
+
+_VALUE = {field.path: attrgetter(field.path) for field in FIELDS}
 
 
 def coerce(field: Field, value: Value) -> Value:

@@ -191,8 +191,8 @@ def healthy_step(scenario: Scenario) -> Step:
             scenario, compute / fractional, batches, recompute_factor(scenario)
         )
     else:
-        exposed = exposed_communication(scenario)
-    communication = exposed.within * batches + exposed.gradients
+        exposed = exposed_communication(scenario, batches)
+    communication = exposed.total
     if _BUBBLE.isdisjoint(names):
         interleave = maximum(1, plan.interleave_factor)
         bubble = compute * ((plan.pp - 1) / (batches * interleave))

@@ -38,12 +38,12 @@ class Exposed(NamedTuple):
     ----------
     within
         Of one microbatch: tensor, context and pipeline traffic.
-    gradients
-        Of the step: data-parallel traffic.
+    total
+        Of the step: that of all microbatches, and data-parallel traffic.
     """
 
     within: Value
-    gradients: Value
+    total: Value
 
 
 class Raw(NamedTuple):
@@ -83,12 +83,19 @@ def network_of(scenario: Scenario) -> Network:
     )
 
 
-def exposed_communication(scenario: Scenario) -> Exposed:
+def exposed_communication(scenario: Scenario, batches: Value) -> Exposed:
     """Published: each kind of traffic is exposed by 1 − its overlap.
 
     TP: 4·(n_layers/pp)·m all-reduces of A; CP: 3·(n_layers/pp)·m all-gathers of
     2·A·n_kv_heads/n_heads; PP: 2·m transfers of A; DP: one all-reduce of the gradients, with
     ZeRO 3 also an all-gather of the parameters.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    batches
+        Microbatches of a replica, m.
 
     References
     ----------
@@ -105,7 +112,7 @@ def exposed_communication(scenario: Scenario) -> Exposed:
         gradients = gradients + raw.gathered
     if np.any(plan.zero_stage >= ZERO_STAGE_OF_PARAMETERS):
         gradients = gradients + raw.parameters
-    return Exposed(within, gradients * (1.0 - plan.overlap_dp))
+    return Exposed(within, within * batches + gradients * (1.0 - plan.overlap_dp))
 
 
 def communication_past_windows(
@@ -150,7 +157,7 @@ def communication_past_windows(
         gradients = gradients + _past(raw.gathered, plan.overlap_dp, last * forward)
     if np.any(plan.zero_stage >= ZERO_STAGE_OF_PARAMETERS):
         gradients = gradients + _past(raw.parameters, plan.overlap_dp, microbatch_s * batches)
-    return Exposed(within, gradients)
+    return Exposed(within, within * batches + gradients)
 
 
 def _past(raw: Value, overlap: Value, window: Value) -> Value:

@@ -28,6 +28,7 @@ from priors.diagnostics import (
 from priors.draws import Draws, make_draws
 from priors.entry import pack, unpack
 from priors.forms import catalogue_in_form, evidence_in_form
+from priors.hypotheses import verdicts, with_hypotheses
 from priors.likelihood import Likelihood
 from priors.likelihoods import auxiliary_of, likelihoods_of
 from priors.observations import Evidence, touched_paths
@@ -103,6 +104,7 @@ def condition(
     *,
     draws: int,
     seed: int,
+    catalogue_refinements: Sequence[str] | None = None,
     cache: bool = True,
     progress: Progress | None = None,
     thresholds: Thresholds | None = None,
@@ -121,6 +123,9 @@ def condition(
         How many to keep, exactly.
     seed
         Not negative. Same inputs and seed, same draws.
+    catalogue_refinements
+        Refinements whose fields keep their priors, for draws that other forms use too; by default
+        those of the scenario.
     cache
         Whether to look for the posterior on disk, and to keep it there.
     progress
@@ -145,7 +150,8 @@ def condition(
         )
     tell = progress or (lambda _: None)
     thresholds = thresholds or Thresholds()
-    catalogue = catalogue_in_form(catalogue, scenario.refinements)
+    kept = scenario.refinements if catalogue_refinements is None else catalogue_refinements
+    catalogue = catalogue_in_form(catalogue, kept)
     evidence = evidence_in_form(evidence, scenario.refinements)
     population = plan_population(
         catalogue,
@@ -161,6 +167,7 @@ def condition(
             "evidence": evidence.digest,
             "stack": scenario.stack,
             "fleet": scenario.fleet,
+            "refinements": list(scenario.refinements),
             "seed": seed,
             "draws": draws,
             "thresholds": repr(thresholds),
@@ -192,6 +199,7 @@ def condition(
     fresh = _sample(
         population,
         likelihoods,
+        scenario,
         source=_source(catalogue, evidence),
         draws=draws,
         seed=seed,
@@ -206,6 +214,7 @@ def condition(
 def _sample(
     population: Population,
     likelihoods: Sequence[Likelihood],
+    scenario: Scenario,
     *,
     source: str,
     draws: int,
@@ -230,6 +239,7 @@ def _sample(
     thinned = sampled.values[:, sampling.kept_positions(draws, chain_draws)]
     kept, chain = sampling.keep(thinned, draws)
     prior = draw_values(population, thinned.shape[0] * thinned.shape[1], seed)
+    notes = (*notes, *verdicts(population, scenario, prior, kept))
     if not diagnostics.converged:
         notes = (*notes, "the sampler did not converge: " + "; ".join(diagnostics.reasons))
 
@@ -400,6 +410,7 @@ def _run(options: argparse.Namespace) -> int:
     known = {path: float(scenario.value(path)) for path in changes if path in catalogue.entries}
     catalogue = catalogue.with_fixed(known)
     evidence = read_evidence(options.evidence or [DEFAULT], scenario=options.scenario)
+    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet)
     out: Path | None = options.out
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError.single(
