@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from model.forms import BY_NAME, ordered
 from model.step import microbatches
 from priors.catalogue import Catalogue
+from priors.forms import catalogue_in_form
 from studies.scoring import LEVELS, Estimate, central_intervals, interval_score, over_groups
 from studies.systems.cases import Case
 from studies.systems.posterior import Posterior, Setup, condition, foretell
@@ -64,7 +65,7 @@ def setup_of(cases: Sequence[Case], catalogue: Catalogue, refinements: Sequence[
     paths = frozenset(path for name in names for path in BY_NAME[name].parameters)
     return Setup(
         cases=tuple(cases),
-        own=own_unknowns(catalogue, cases),
+        own=own_unknowns(catalogue_in_form(catalogue, names), cases),
         shared=shared_unknowns(paths),
         settings={"refinements": names} if names else {},
     )
