@@ -50,6 +50,10 @@ COMMANDS = {
         module="studies.reproduce",
         summary="regenerate the published study, with a verdict on each of its claims",
     ),
+    "validation": Command(
+        module="studies.validation",
+        summary="predict published systems and say how far the model can be believed",
+    ),
     "decision-map": Command(
         module="studies.decision_map",
         summary="map who ranks first over regimes, how surely, and where that changes",

@@ -51,6 +51,8 @@ class Refinement:
         Where it equals the published formula.
     parameters
         Dotted paths of fields that nothing else reads.
+    replaces
+        Dotted paths of fields that are not read with it.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Refinement:
     source: str
     limit: str
     parameters: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
 
 
 REFINEMENTS: tuple[Refinement, ...] = (
@@ -89,11 +92,17 @@ REFINEMENTS: tuple[Refinement, ...] = (
     ),
     Refinement(
         name=OVERLAP_WINDOW,
-        changes="traffic hides under the computation that runs beside it, as far as it fits: "
-        "exposed = raw − min(overlap·raw, window)",
-        source="max(0, communication − window) at overlap 1; windows by the 1F1B schedule "
-        "(Narayanan et al. 2021)",
-        limit="windows as long as what software hides",
+        changes="traffic hides under the computation that runs beside it, as far as it fits, "
+        "instead of by a constant share: exposed = max(0, raw − window)",
+        source="a perfect overlap of two streams; windows by the 1F1B schedule (Narayanan et al. "
+        "2021)",
+        limit="shares of 1 and windows as long as the traffic",
+        replaces=(
+            "parallelism.overlap_dp",
+            "parallelism.overlap_tp",
+            "parallelism.overlap_pp",
+            "parallelism.overlap_cp",
+        ),
     ),
     Refinement(
         name=SHARDED_GRADIENTS,
@@ -224,8 +233,11 @@ def unread_fields(refinements: Collection[str]) -> frozenset[str]:
     return frozenset(
         path
         for refinement in REFINEMENTS
-        if refinement.name not in refinements
-        for path in refinement.parameters
+        for path in (
+            refinement.replaces
+            if refinement.name in refinements
+            else refinement.parameters
+        )
     )
 
 

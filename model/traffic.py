@@ -120,8 +120,7 @@ def communication_past_windows(
 ) -> Exposed:
     """Refined: traffic hides as far as it fits under the computation that runs beside it.
 
-    exposed = raw − min(overlap·raw, window): overlap is the share that software tries to hide, at
-    1 what stays is max(0, raw − window). Tensor and pipeline traffic have a microbatch's
+    exposed = max(0, raw − window), whatever shares the scenario states. Tensor and pipeline traffic have a microbatch's
     computation for a window, keys and values its attention. Gradients are final in the backward
     pass of the last microbatches, of each virtual stage its own: (1 + (v − 1)·min(m, pp))/v
     microbatches; parameters are gathered under their forward pass; those of ZeRO 3 under all.
@@ -145,23 +144,23 @@ def communication_past_windows(
     attention = 12.0 * model.n_layers * model.seq_len * model.hidden * 0.5
     attention = attention / (6.0 * model.n_params + attention)
     within = (
-        _past(raw.tensor, plan.overlap_tp, microbatch_s)
-        + _past(raw.context, plan.overlap_cp, microbatch_s * attention)
-        + _past(raw.pipeline, plan.overlap_pp, microbatch_s)
+        _past(raw.tensor, microbatch_s)
+        + _past(raw.context, microbatch_s * attention)
+        + _past(raw.pipeline, microbatch_s)
     )
     virtual = maximum(1, plan.interleave_factor)
     last = microbatch_s * ((1.0 + (virtual - 1.0) * minimum(batches, plan.pp)) / virtual)
     forward = 1.0 / (3.0 * recompute_factor)
-    gradients = _past(raw.reduced, plan.overlap_dp, last * (1.0 - forward))
+    gradients = _past(raw.reduced, last * (1.0 - forward))
     if SHARDED_GRADIENTS in scenario.refinements:
-        gradients = gradients + _past(raw.gathered, plan.overlap_dp, last * forward)
+        gradients = gradients + _past(raw.gathered, last * forward)
     if np.any(plan.zero_stage >= ZERO_STAGE_OF_PARAMETERS):
-        gradients = gradients + _past(raw.parameters, plan.overlap_dp, microbatch_s * batches)
+        gradients = gradients + _past(raw.parameters, microbatch_s * batches)
     return Exposed(within, within * batches + gradients)
 
 
-def _past(raw: Value, overlap: Value, window: Value) -> Value:
-    return raw - minimum(overlap * raw, window)
+def _past(raw: Value, window: Value) -> Value:
+    return maximum(0.0, raw - window)
 
 
 def communication(scenario: Scenario) -> Raw:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from model.forms import NAMES, read_forms
+from model.forms import NAMES, unread_fields, read_forms
 from model.scenario import Scenario, substitute, with_values
 from model.step import (
     attention_flops_per_token,
@@ -51,10 +51,12 @@ LIMITS: dict[str, Mapping[str, object]] = {
     "exact_maximum": {"reliability.straggler_cv": 0.0},
     "persistent_ranks": {"reliability.persistent_share": 0.0},
     "overlap_window": {
-        "parallelism.overlap_tp": 0.0,
-        "parallelism.overlap_cp": 0.0,
-        "parallelism.overlap_pp": 0.0,
-        "parallelism.overlap_dp": 0.0,
+        "parallelism.overlap_tp": 1.0,
+        "parallelism.overlap_cp": 1.0,
+        "parallelism.overlap_pp": 1.0,
+        "parallelism.overlap_dp": 1.0,
+        "accelerator.nic_bw_gbps": 1e6,
+        "accelerator.scaleup_bw_gbps": 1e6,
     },
     "sharded_gradients": {"parallelism.act_bytes": 4.0},
     "pipeline_handoff": {
@@ -239,7 +241,7 @@ def exposed(scenario: Scenario) -> float:
 
 
 def test_window_leaves_what_does_not_fit() -> None:
-    """At overlap 1 what stays of the gradients is max(0, communication − window), by hand."""
+    """What stays of the gradients is max(0, communication − window), by hand."""
     scenario = substitute(
         in_form(REFERENCE, "overlap_window"),
         {
@@ -249,7 +251,6 @@ def test_window_leaves_what_does_not_fit() -> None:
             "parallelism.global_batch_seqs": 2048,
             "parallelism.interleave_factor": 1,
             "parallelism.recompute": "none",
-            "parallelism.overlap_dp": 1.0,
             "topology.oversubscription": 1.0,
         },
     )
@@ -278,12 +279,20 @@ def test_window_of_interleaved_gradients_agrees_with_the_schedule() -> None:
         assert formula == pytest.approx(hidden_under)
 
 
-def test_window_never_hides_more_than_software_tries_to() -> None:
-    for overlap in (0.0, 0.4, 1.0):
-        plan = {"parallelism.overlap_dp": overlap, "parallelism.overlap_tp": overlap}
-        scenario = substitute(GENERAL, plan)
-        wide, fitted = exposed(scenario), exposed(in_form(scenario, "overlap_window"))
-        assert fitted >= wide * (1 - 1e-12)
+def test_window_does_not_read_the_shares_it_replaces() -> None:
+    found = {
+        exposed(
+            in_form(
+                substitute(
+                    GENERAL, {"parallelism.overlap_dp": share, "parallelism.overlap_tp": share}
+                ),
+                "overlap_window",
+            )
+        )
+        for share in (0.0, 0.4, 1.0)
+    }
+    assert len(found) == 1
+    assert unread_fields(["overlap_window"]) >= {"parallelism.overlap_dp", "parallelism.overlap_tp"}
 
 
 def test_sharded_gradients_move_each_byte_by_half_an_all_reduce() -> None:
