@@ -53,10 +53,14 @@ class Chosen:
     notes: tuple[str, ...] = ()
 
     @property
+    def used(self) -> tuple[tuple[str, ...], ...]:
+        """Sets of refinements that some draw has."""
+        return self.mixture or (self.scenario.refinements,)
+
+    @property
     def refinements(self) -> tuple[str, ...]:
         """Every refinement that some draw may have."""
-        names = {name for names in self.mixture for name in names}
-        return ordered(names) if self.mixture else self.scenario.refinements
+        return ordered({name for names in self.used for name in names})
 
 
 def choose_form(name: str | None, scenario: Scenario, settings: Mapping[str, str]) -> Chosen:

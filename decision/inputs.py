@@ -14,7 +14,7 @@ from decision.forms import Chosen, choose_form
 from decision.origin import code_digest, versions
 from decision.outcomes import Question
 from decision.planned_studies import StudyFile, read_studies
-from decision.remarks import late_interventions, remarks, remarks_on_costs
+from decision.remarks import late_interventions, remarks, remarks_on_costs, unread_changes
 from decision.terms import Term, read_distribution, terms_of, with_terms
 from model.errors import InputError, Problem
 from model.interventions import Intervention, InterventionFile, Regime, read_interventions
@@ -212,7 +212,7 @@ def gather(request: Request) -> Inputs:
     known = {path: value for path, value in settings.items() if BY_PATH[path].kind == "real"}
     catalogue = attempt(catalogue.with_fixed, known)
     if form is not None and catalogue is not None:
-        catalogue = catalogue_in_form(catalogue, form.refinements)
+        catalogue = catalogue_in_form(catalogue, *form.used)
     options: tuple[Intervention, ...] | None = attempt(
         choose_options, intervention_file, request.only, request.bundles
     )
@@ -258,6 +258,7 @@ def gather(request: Request) -> Inputs:
     catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet)
     notes, warnings = remarks(scenario_file, scenario, catalogue, evidence, file_draws)
     notes += remarks_on_costs(costs)
+    warnings += unread_changes(settings, options, form.used)
     warnings += late_interventions(options, questions[0][1].horizon_days)
     terms = (*terms_of(options), *form.terms)
     return Inputs(

@@ -132,7 +132,7 @@ def conditioned(
             inputs.scenario_catalogue,
             inputs.evidence,
             substitute(inputs.scenario, {"refinements": refinements}),
-            catalogue_refinements=inputs.form.refinements,
+            forms=inputs.form.mixture,
             draws=inputs.draws,
             seed=inputs.request.seed,
             progress=say,

@@ -1,6 +1,6 @@
 """What a reader should be told about the inputs, one sentence each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from decision.costs import Costs
 from model.checks import suspicions
@@ -81,6 +81,26 @@ def remarks_on_costs(costs: Costs | None) -> list[str]:
         )
         notes.append(f"Charged to the horizon of {days}: {', '.join(shares)} of the cost.")
     return notes
+
+
+def unread_changes(
+    settings: Iterable[str], options: Sequence[Intervention], forms: Sequence[Sequence[str]]
+) -> list[str]:
+    """Warnings of what is set or bought although no formula reads it."""
+    unread = frozenset.intersection(*map(unread_fields, forms))
+    warnings = [
+        f"{path} is set, and the formulas used do not read it: it changes nothing."
+        for path in settings
+        if path in unread
+    ]
+    parts = {part.name: part for option in options for part in option.parts or (option,)}
+    warnings += [
+        f"{part.name} changes {path}, which the formulas used do not read: it earns nothing there."
+        for part in parts.values()
+        for path in part.paths
+        if path in unread
+    ]
+    return warnings
 
 
 def late_interventions(options: Sequence[Intervention], horizon_days: float) -> list[str]:

@@ -10,9 +10,17 @@ from priors.catalogue import Catalogue
 from priors.observations import Evidence, Observation
 
 
-def catalogue_in_form(catalogue: Catalogue, refinements: Collection[str]) -> Catalogue:
-    """The catalogue without priors on fields that no formula of the form reads."""
-    unread = unread_fields(refinements)
+def catalogue_in_form(catalogue: Catalogue, *forms: Collection[str]) -> Catalogue:
+    """The catalogue without priors on fields that no formula reads.
+
+    Parameters
+    ----------
+    catalogue
+        The priors.
+    forms
+        Sets of refinements that may be used: a prior stays where one of them reads its field.
+    """
+    unread = frozenset.intersection(*map(unread_fields, forms))
     entries = {path: entry for path, entry in catalogue.entries.items() if path not in unread}
     if len(entries) == len(catalogue.entries):
         return catalogue

@@ -104,7 +104,7 @@ def condition(
     *,
     draws: int,
     seed: int,
-    catalogue_refinements: Sequence[str] | None = None,
+    forms: Sequence[Sequence[str]] = (),
     cache: bool = True,
     progress: Progress | None = None,
     thresholds: Thresholds | None = None,
@@ -123,9 +123,9 @@ def condition(
         How many to keep, exactly.
     seed
         Not negative. Same inputs and seed, same draws.
-    catalogue_refinements
-        Refinements whose fields keep their priors, for draws that other forms use too; by default
-        those of the scenario.
+    forms
+        Sets of refinements that the draws are for besides the scenario's: fields that one of them
+        reads keep their priors.
     cache
         Whether to look for the posterior on disk, and to keep it there.
     progress
@@ -150,8 +150,7 @@ def condition(
         )
     tell = progress or (lambda _: None)
     thresholds = thresholds or Thresholds()
-    kept = scenario.refinements if catalogue_refinements is None else catalogue_refinements
-    catalogue = catalogue_in_form(catalogue, kept)
+    catalogue = catalogue_in_form(catalogue, scenario.refinements, *forms)
     evidence = evidence_in_form(evidence, scenario.refinements)
     population = plan_population(
         catalogue,
