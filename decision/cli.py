@@ -46,6 +46,10 @@ COMMANDS = {
         module="studies.benchmark",
         summary="measure the performance figures the project claims",
     ),
+    "refinements": Command(
+        module="studies.refinements",
+        summary="say what each refinement of the published formulas does to the study's numbers",
+    ),
     "reproduce": Command(
         module="studies.reproduce",
         summary="regenerate the published study, with a verdict on each of its claims",
