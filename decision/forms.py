@@ -283,10 +283,12 @@ def other_forms(
     return result
 
 
+_KEPT = "; what it alone reads keeps the scenario's values"
 BASIS = {
-    "posterior": "the other form on the same draws, which were conditioned with the formulas used",
-    "prior": "the other form on the same draws of the priors",
-    "file": "the other form on the same draws of the file",
+    "posterior": "the other form on the same draws, which were conditioned with the formulas used"
+    + _KEPT,
+    "prior": "the other form on the same draws of the priors" + _KEPT,
+    "file": "the other form on the same draws of the file" + _KEPT,
 }
 """How the other form was evaluated, by where draws come from."""
 
@@ -338,6 +340,14 @@ def describe_forms(
                 "gain_used": float(gains[index[recommended]]),
                 "gain_best": float(gains[best]),
                 "decision": other.decision,
+                "options": [
+                    {
+                        "option": outcomes.options[k],
+                        "p_first": float(shares[k]),
+                        "gain_mean": float(gains[k]),
+                    }
+                    for k in np.argsort(-gains, kind="stable").tolist()
+                ],
             }
         )
     decisions = [one["decision"] == decision for one in described]

@@ -197,6 +197,8 @@ def test_disagreement_on_the_leader_is_told_from_one_on_the_recommendation() -> 
     assert found["p_first"] == pytest.approx(2 / 3)
     assert found["recommended"] == "b"
     assert found["gain_best"] == pytest.approx(14.0)
+    assert [one["option"] for one in found["options"]] == ["b", "a", "do_nothing"]
+    assert found["options"][1]["gain_mean"] == found["gain_used"]
     assert found["gain_used"] == pytest.approx(20 / 3)
     assert (told["same_leader"], told["same_recommendation"]) == (True, False)
     assert told["same_decision"] is True
