@@ -385,7 +385,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from model.forms import read_forms
+    from model.forms import form_name, read_forms
     from model.scenario import substitute, with_values
     from model.scenario_file import read_scenario
     from priors.catalogue import read_catalogue
@@ -437,6 +437,9 @@ def _run(options: argparse.Namespace) -> int:
             ) from None
     # Elsewhere than on a terminal nothing is cut to the width of one.
     console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    if scenario.refinements:
+        named = ", ".join(scenario.refinements)
+        console.print(f"Formulas: {form_name(scenario.refinements)} ({named})\n")
     for part in render(found, catalogue, evidence, scenario):
         console.print(part)
     converged = found.diagnostics.converged

@@ -18,10 +18,11 @@ from decision.forms import (
     parts_by_form,
 )
 from decision.inputs import gather
-from decision.learning import Target
+from decision.learning import Target, value_group
 from decision.options import request_of
 from decision.outcomes import Outcomes, Question, evaluate
 from decision.planned_studies import read_studies
+from decision.precision import Layout
 from decision.programs import combine
 from decision.rank import build_parser, main
 from decision.study_data import quantities, simulate
@@ -309,3 +310,19 @@ def test_costs_decide_in_the_other_form_too(tmp_path: Path) -> None:
     told = json.loads((run / "summary.json").read_text())["answers"][0]["form"]
     assert told["others"][0]["decision"] in {"do_nothing", "fast_restart", "flat_fabric"}
     assert told["same_decision"] in {True, False}
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.1])
+def test_value_of_knowing_the_form_is_that_of_choosing_in_each(weight: float) -> None:
+    """Two forms that favour different options: Σ weight·max of means, less the best mean."""
+    rng = np.random.default_rng(1)
+    form = (rng.random(4000) < weight).astype(float)
+    noise = 50 * rng.standard_normal((4000, 2))
+    first, second = np.where(form > 0, 100.0, -20.0), np.where(form > 0, -60.0, 40.0)
+    values = np.column_stack([np.zeros(4000), first + noise[:, 0], second + noise[:, 1]])
+    means = [values[form == index].mean(axis=0) for index in (0, 1)]
+    share = form.mean()
+    expected = (1 - share) * means[0].max() + share * means[1].max() - values.mean(axis=0).max()
+    found = value_group(FORM, [FORM], values, {FORM: form}, Layout.of(None, 4000), seed=1)
+    assert found.regression.value == pytest.approx(expected, rel=1e-9)
+    assert expected > 10
