@@ -17,6 +17,7 @@ from scipy import special
 from model.errors import InputError
 from model.forms import ASYNC_CHECKPOINT, DETECTION_BLOCKED, REPAIR_QUEUE
 from model.numerics import Value
+from model.repair_queue import RepairQueue
 from model.scenario import Scenario
 
 SECONDS_PER_DAY = 86_400.0
@@ -233,7 +234,9 @@ def simulate(
         if repairs is None:
             restarting = _restarts(job, process, generator)
         else:
-            restarting = job.restart_s + repairs.waits(open_, window[open_] - left, job, generator)
+            failed = _by_nodes(job, generator)
+            waits = repairs.waits(open_, window[open_] - left, job.repair_s, failed)
+            restarting = job.restart_s + waits
         restarting = np.minimum(restarting, left)
         restart += restarting
         left -= restarting
@@ -364,46 +367,7 @@ def _standard_gaps(
     return np.asarray(generator.weibull(process.weibull_shape, count) / mean)
 
 
-class _Repairs:
-    """Spare nodes of every timeline, by the time at which each is repaired.
-
-    Parameters
-    ----------
-    spares
-        Spare nodes of each timeline.
-    """
-
-    def __init__(self, spares: np.ndarray) -> None:
-        most = int(spares.max(initial=0.0))
-        # Slots beyond a timeline's spares are never repaired.
-        self._ready = np.where(np.arange(most) < spares[:, np.newaxis], 0.0, np.inf)
-
-    def waits(
-        self, which: np.ndarray, now: np.ndarray, job: _Job, generator: np.random.Generator
-    ) -> np.ndarray:
-        """How long timelines wait for a node in place of one that failed.
-
-        Interruptions that no node caused wait for none.
-        """
-        repaired = now + job.repair_s
-        waits = np.zeros(which.size)
-        failed = np.ones(which.size, dtype=bool)
-        if job.job_rate_per_s.any():
-            rate = job.node_rate_per_s + job.job_rate_per_s
-            failed = generator.random(which.size) * rate < job.node_rate_per_s
-        if not self._ready.shape[1]:
-            return np.where(failed, job.repair_s, 0.0)
-        ready = self._ready[which]
-        first = ready.argmin(axis=1)
-        earliest = ready[np.arange(which.size), first]
-        # The failed node may itself be the first that is back.
-        waits = np.where(failed, np.maximum(np.minimum(earliest, repaired) - now, 0.0), 0.0)
-        taken = failed & (earliest <= repaired)
-        self._ready[which[taken], first[taken]] = repaired[taken]
-        return waits
-
-
-def _repair_queue(scenario: Scenario, job: _Job, process: FailureProcess) -> _Repairs | None:
+def _repair_queue(scenario: Scenario, job: _Job, process: FailureProcess) -> RepairQueue | None:
     """The spares of every timeline under repair, None for the published expectation.
 
     Raises
@@ -420,7 +384,15 @@ def _repair_queue(scenario: Scenario, job: _Job, process: FailureProcess) -> _Re
             path="nodes_per_failure",
             remedy="leave out repair_queue",
         )
-    return _Repairs(job.spares)
+    return RepairQueue(job.spares)
+
+
+def _by_nodes(job: _Job, generator: np.random.Generator) -> np.ndarray:
+    """Whether each interruption is one that a node caused."""
+    if not job.job_rate_per_s.any():
+        return np.ones(job.node_rate_per_s.size, dtype=bool)
+    rate = job.node_rate_per_s + job.job_rate_per_s
+    return np.asarray(generator.random(rate.size) * rate < job.node_rate_per_s)
 
 
 def _restarts(job: _Job, process: FailureProcess, generator: np.random.Generator) -> np.ndarray:
