@@ -231,13 +231,12 @@ def simulate(
         detecting = np.minimum(job.detection_s, left)
         detection += detecting
         left -= detecting
-        if repairs is None:
-            restarting = _restarts(job, process, generator)
-        else:
-            failed = _by_nodes(job, generator)
-            waits = repairs.waits(open_, window[open_] - left, job.repair_s, failed)
-            restarting = job.restart_s + waits
-        restarting = np.minimum(restarting, left)
+        restarts = (
+            _restarts(job, process, generator)
+            if repairs is None
+            else _queued_restarts(job, repairs, open_, window[open_] - left, generator)
+        )
+        restarting = np.minimum(restarts, left)
         restart += restarting
         left -= restarting
 
@@ -387,12 +386,19 @@ def _repair_queue(scenario: Scenario, job: _Job, process: FailureProcess) -> Rep
     return RepairQueue(job.spares)
 
 
-def _by_nodes(job: _Job, generator: np.random.Generator) -> np.ndarray:
-    """Whether each interruption is one that a node caused."""
-    if not job.job_rate_per_s.any():
-        return np.ones(job.node_rate_per_s.size, dtype=bool)
-    rate = job.node_rate_per_s + job.job_rate_per_s
-    return np.asarray(generator.random(rate.size) * rate < job.node_rate_per_s)
+def _queued_restarts(
+    job: _Job,
+    repairs: RepairQueue,
+    which: np.ndarray,
+    now: np.ndarray,
+    generator: np.random.Generator,
+) -> np.ndarray:
+    """Time from detection to the first step, with the wait where a node failed."""
+    failed = np.ones(which.size, dtype=bool)
+    if job.job_rate_per_s.any():
+        rate = job.node_rate_per_s + job.job_rate_per_s
+        failed = generator.random(rate.size) * rate < job.node_rate_per_s
+    return np.asarray(job.restart_s + repairs.waits(which, now, job.repair_s, failed))
 
 
 def _restarts(job: _Job, process: FailureProcess, generator: np.random.Generator) -> np.ndarray:
