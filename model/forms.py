@@ -234,9 +234,7 @@ def unread_fields(refinements: Collection[str]) -> frozenset[str]:
         path
         for refinement in REFINEMENTS
         for path in (
-            refinement.replaces
-            if refinement.name in refinements
-            else refinement.parameters
+            refinement.replaces if refinement.name in refinements else refinement.parameters
         )
     )
 

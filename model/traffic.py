@@ -120,10 +120,11 @@ def communication_past_windows(
 ) -> Exposed:
     """Refined: traffic hides as far as it fits under the computation that runs beside it.
 
-    exposed = max(0, raw − window), whatever shares the scenario states. Tensor and pipeline traffic have a microbatch's
-    computation for a window, keys and values its attention. Gradients are final in the backward
-    pass of the last microbatches, of each virtual stage its own: (1 + (v − 1)·min(m, pp))/v
-    microbatches; parameters are gathered under their forward pass; those of ZeRO 3 under all.
+    exposed = max(0, raw − window), whatever shares the scenario states. Tensor and pipeline
+    traffic have a microbatch's computation for a window, keys and values its attention. Gradients
+    are final in the backward pass of the last microbatches, of each virtual stage its own:
+    (1 + (v − 1)·min(m, pp))/v microbatches; parameters are gathered under their forward pass;
+    those of ZeRO 3 under all.
 
     Parameters
     ----------

@@ -74,7 +74,9 @@ def draw_coverage(content: Content) -> Figure:
     )
     axes = figure.subplots()
     axes.plot([45, 100], [45, 100], color=INK, linewidth=0.8)
-    for shift, (name, form) in zip((-0.6, 0.6), zip(FORMS, content["forms"], strict=True)):
+    for shift, (name, form) in zip(
+        (-0.6, 0.6), zip(FORMS, content["forms"], strict=True), strict=True
+    ):
         covered = [form["scores"]["coverage"][level] for level in LEVELS]
         axes.errorbar(
             [float(level) + shift for level in LEVELS],

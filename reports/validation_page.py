@@ -16,7 +16,6 @@ SURPRISE = 0.05
 """A stated value or bound less likely than this is called out."""
 
 
-
 def signed(value: float | None, digits: int = 2) -> str:
     """A number with its sign."""
     if value is None:
@@ -126,8 +125,8 @@ def _answer(content: Content) -> str:
     published, refined = _forms(content)
     count = refined["scores"]["rows"]
     sentences = [
-        f"Predicting {count} published step times, each from systems it does not belong to, with no "
-        "tuning per row:",
+        f"Predicting {count} published step times, each from systems it does not belong to, with "
+        "no tuning per row:",
         f"the published formulas miss by {_median(published)} in the median and by "
         f"{percent(published['scores']['p90_absolute_error'])} in one row of ten,",
         f"the refined ones by {_median(refined)} and "
@@ -415,20 +414,23 @@ def _bound(bound: str) -> str:
 def _unexplained(content: Content) -> str:
     """Rows outside the refined form's 80% interval, surprising ratios, and what no row tells."""
     found = []
-    for row in content["rows"]:
-        one = row["forms"]["refined"]
-        if not one["lower_s"] <= row["measured_s"] <= one["upper_s"]:
-            found.append(
-                f"* {escaped(row['system'])}: {signed_percent(one['error'])}, outside the refined "
-                "form's 80% interval."
-            )
-    for row in content["fleets"]["variants"][-1]["ettr"]:
-        if row["chance"] < SURPRISE:
-            found.append(
-                f"* {escaped(row['system'])}: ETTR {_bound(row['bound'])}{row['stated']:g} against "
-                f"{row['median']:.2f} predicted. Restarts that wait for a person, and work lost to "
-                "other causes than failures, are not in the model."
-            )
+    outside = [
+        (row, one)
+        for row in content["rows"]
+        if not (one := row["forms"]["refined"])["lower_s"] <= row["measured_s"] <= one["upper_s"]
+    ]
+    found += [
+        f"* {escaped(row['system'])}: {signed_percent(one['error'])}, outside the refined form's "
+        "80% interval."
+        for row, one in outside
+    ]
+    found += [
+        f"* {escaped(row['system'])}: ETTR {_bound(row['bound'])}{row['stated']:g} against "
+        f"{row['median']:.2f} predicted. Restarts that wait for a person, and work lost to other "
+        "causes than failures, are not in the model."
+        for row in content["fleets"]["variants"][-1]["ettr"]
+        if row["chance"] < SURPRISE
+    ]
     found.append(
         "* The level of a system. A new stack's kernel efficiency is known to about "
         f"{content['forms'][REFINED]['spreads']['between systems'] * 25:.0f}% of itself before any "

@@ -78,7 +78,9 @@ def build_parser() -> argparse.ArgumentParser:
         help="directory of the results (default: runs/validation-<digest of inputs and code>)",
     )
     add(
-        "--force", action="store_true", help="replace other results of this command in the directory"
+        "--force",
+        action="store_true",
+        help="replace other results of this command in the directory",
     )
     add("--no-figures", action="store_true", help="leave the figures out")
     add("--quiet", action="store_true", help="no progress on standard error")
@@ -141,30 +143,24 @@ def judge_forms(
     progress: "Progress",
 ) -> "dict[str, Evaluation]":
     """Every form on every system left out."""
-    from priors.catalogue import read_catalogue
-    from studies.execution import Task, run_tasks
-    from studies.systems.evaluation import evaluate
+    from studies.execution.options import Execution
+    from studies.execution.study import run_tasks
+    from studies.execution.tasks import Task
+    from studies.systems.evaluation import evaluate_shipped
 
-    catalogue = read_catalogue()
     tasks = [
         Task(
             name=name,
-            function=evaluate,
-            arguments={
-                "cases": cases,
-                "catalogue": catalogue,
-                "name": name,
-                "refinements": refinements,
-            },
+            function=evaluate_shipped,
+            arguments={"name": name, "refinements": list(refinements)},
         )
         for name, refinements in forms.items()
     ]
-    progress.start(f"predicting {len(cases)} rows under {len(tasks)} forms", len(tasks))
     found = run_tasks(
         tasks,
-        engine="in-process" if jobs == 1 else "processes",
-        jobs=jobs,
-        progress=lambda _: progress.advance(1),
+        shared={"cases": tuple(cases)},
+        execution=Execution(engine="in-process" if jobs == 1 else "processes", jobs=jobs),
+        progress=progress,
     )
     return dict(zip(forms, found, strict=True))
 

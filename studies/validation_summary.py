@@ -102,7 +102,6 @@ def signed_errors(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def form(found: Evaluation) -> dict[str, Any]:
     """A form with its scores."""
-    posterior = found.posterior
     table = found.table
     further = table[table["set"] != "shipped"]
     result = {
@@ -111,11 +110,7 @@ def form(found: Evaluation) -> dict[str, Any]:
         "scores": scores(table),
         "signed_errors": signed_errors(table),
         "constants": {path: rounded(value, 4) for path, value in found.constants.items()},
-        "spreads": {
-            "between accelerators": rounded(posterior.mean("accelerators_sd"), 3),
-            "between systems": rounded(posterior.mean("systems_sd"), 3),
-            "of a row": rounded(posterior.mean("residual"), 3),
-        },
+        "spreads": {name: rounded(value, 3) for name, value in found.spreads.items()},
         "unconverged": rounded(found.unconverged, 2),
     }
     if len(further):

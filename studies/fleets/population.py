@@ -108,8 +108,10 @@ def hyper_points(catalogue: Catalogue, variant: Variant, *, seed: int) -> Hyper:
 def expected_rate(item: Failures, rate: Floats, hyper: Hyper) -> Floats:
     """Events of the counted definition per node and day; ``rate`` broadcasts with the points."""
     if item.counts == "node_hardware_failure":
-        return rate / hyper.ratio[:, None]
-    return rate + hyper.per_job_day[:, None] / item.nodes
+        hardware: Floats = rate / hyper.ratio[:, None]
+        return hardware
+    interruptions: Floats = rate + hyper.per_job_day[:, None] / item.nodes
+    return interruptions
 
 
 def log_likelihood(item: Failures, rate: Floats, hyper: Hyper) -> Floats:
@@ -120,8 +122,9 @@ def log_likelihood(item: Failures, rate: Floats, hyper: Hyper) -> Floats:
     expected = expected_rate(item, rate, hyper)
     if item.events is None:
         error = _rate_error(item, hyper)
-        z = (np.log(item.rate_per_node_day) - np.log(expected)) / error
-        return -0.5 * z**2 - np.log(error) - 0.5 * np.log(2 * np.pi)
+        z: Floats = (np.log(item.rate_per_node_day) - np.log(expected)) / error
+        density: Floats = -0.5 * z**2 - np.log(error) - 0.5 * np.log(2 * np.pi)
+        return density
     assert item.node_days is not None
     mean = expected * item.node_days
     scale = np.log(max(item.events, 0.5))
@@ -143,7 +146,7 @@ ROUNDING = 0.01
 
 def _count_log_pmf(events: int, mean: Floats, dispersion: Floats) -> Floats:
     """Negative binomial of mean M and variance φ·M; Poisson at φ = 1."""
-    poisson = events * np.log(mean) - mean - special.gammaln(events + 1.0)
+    poisson: Floats = events * np.log(mean) - mean - special.gammaln(events + 1.0)
     if np.all(dispersion == 1.0):
         return poisson
     shape = mean / (dispersion - 1.0)

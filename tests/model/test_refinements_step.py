@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from model.forms import NAMES, unread_fields, read_forms
+from model.forms import NAMES, read_forms, unread_fields
 from model.scenario import Scenario, substitute, with_values
 from model.step import (
     attention_flops_per_token,
