@@ -120,15 +120,17 @@ def log_likelihood(item: Failures, rate: Floats, hyper: Hyper) -> Floats:
     A count's probability times the count is the density of its log.
     """
     expected = expected_rate(item, rate, hyper)
+    found: Floats
     if item.events is None:
         error = _rate_error(item, hyper)
-        z: Floats = (np.log(item.rate_per_node_day) - np.log(expected)) / error
-        density: Floats = -0.5 * z**2 - np.log(error) - 0.5 * np.log(2 * np.pi)
-        return density
-    assert item.node_days is not None
-    mean = expected * item.node_days
-    scale = np.log(max(item.events, 0.5))
-    return _count_log_pmf(item.events, mean, hyper.dispersion[:, None]) + scale
+        z = (np.log(item.rate_per_node_day) - np.log(expected)) / error
+        found = -0.5 * z**2 - np.log(error) - 0.5 * np.log(2 * np.pi)
+    else:
+        assert item.node_days is not None
+        mean = expected * item.node_days
+        scale = np.log(max(item.events, 0.5))
+        found = _count_log_pmf(item.events, mean, hyper.dispersion[:, None]) + scale
+    return found
 
 
 def _rate_error(item: Failures, hyper: Hyper) -> Floats:

@@ -133,6 +133,7 @@ def conventions_meant(row: SystemRow) -> tuple[str, ...]:
     text = row.texts.get("flop_convention", "").lower()
     compact = text.replace(" ", "")
     model = "model flop" in text
+    names: tuple[str, ...]
     if not model and re.search(r"hardware|recomput|hfu", text):
         if row.texts.get("recompute") != "full":
             names = UNSTATED
