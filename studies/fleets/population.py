@@ -12,7 +12,7 @@ rate of each fleet over a fine grid; leaving a group out leaves its factor out o
 Shapes: K hyperparameter points, L points of log μ, rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ from studies.fleets.rows import Failures
 
 type Floats = NDArray[np.float64]
 
-POINTS = 8192
+POINTS = 4096
 LOG_RATES = np.linspace(np.log(2e-5), np.log(1.0), 300)
 """Grid of log μ: a spacing of 0.036, finer than the error of any published count."""
 
@@ -180,14 +180,27 @@ def group_log_likelihoods(items: Sequence[Failures], hyper: Hyper) -> dict[str, 
 
 
 def foretell(
-    items: Sequence[Failures], hyper: Hyper, *, draws: int, seed: int
+    items: Sequence[Failures],
+    hyper: Hyper,
+    logs: Mapping[str, Floats],
+    *,
+    draws: int,
+    seed: int,
 ) -> list[RatePrediction]:
     """Predict every row from the groups that it does not belong to.
 
     Rows of one group are left out together. Rows of one fleet share its draws.
+
+    Parameters
+    ----------
+    items, hyper
+        The rows and the points.
+    logs
+        Their likelihoods, of :func:`group_log_likelihoods`.
+    draws, seed
+        Same seed, same draws.
     """
-    logs = group_log_likelihoods(items, hyper)
-    total = sum(logs.values())
+    total = np.asarray(sum(logs.values()))
     results = []
     for item in items:
         chosen = resample(total - logs[item.row.group], draws, seed)

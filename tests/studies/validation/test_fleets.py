@@ -135,22 +135,26 @@ def test_likelihood_of_a_fleet_integrates_its_rate(tmp_path):
     assert found == pytest.approx(np.log(exact), abs=1e-6)
 
 
+def predicted(items, *, draws):
+    points = hyper_points(read_catalogue(), PLAIN, seed=1)
+    return foretell(items, points, group_log_likelihoods(items, points), draws=draws, seed=2)
+
+
 def test_fleet_is_predicted_from_the_others_alone(tmp_path):
     changes = [
-        {"source": f"s{place}", "fleet_id": f"f{place}", "events": 60 + place} for place in range(4)
+        {"source": f"s{place}", "fleet_id": f"f{place}", "events": 60 + place} for place in range(3)
     ]
     one = judged(tmp_path, *changes).failures
     other = [replace(one[0], events=9000), *one[1:]]
-    points = hyper_points(read_catalogue(), PLAIN, seed=1)
-    before, after = (foretell(items, points, draws=500, seed=2)[0] for items in (one, other))
+    before, after = (predicted(items, draws=500)[0] for items in (one, other))
     assert np.array_equal(before.log_rates, after.log_rates)
     assert after.log_density < before.log_density - 3
 
 
 def test_intervals_hold_on_fleets_drawn_from_the_population(tmp_path):
-    """40 fleets: an 80% interval holds in 0.8 ± 0.063; Poisson counts of tight exposure."""
+    """30 fleets: an 80% interval holds in 0.8 ± 0.073; Poisson counts of long exposure."""
     rng = np.random.default_rng(4)
-    rates = np.exp(np.log(4e-3) + 0.8 * rng.standard_normal(40))
+    rates = np.exp(np.log(4e-3) + 0.8 * rng.standard_normal(30))
     changes = [
         {
             "source": f"s{place}",
@@ -161,16 +165,16 @@ def test_intervals_hold_on_fleets_drawn_from_the_population(tmp_path):
         for place, rate in enumerate(rates)
     ]
     items = judged(tmp_path, *changes).failures
-    points = hyper_points(read_catalogue(), PLAIN, seed=1)
     held, third = [], []
-    for item, found in zip(items, foretell(items, points, draws=2000, seed=2), strict=True):
+    for item, found in zip(items, predicted(items, draws=2000), strict=True):
         middle = np.median(found.log_rates)
         low, high = np.quantile(found.log_rates, (0.1, 0.9))
         log = np.log(item.rate_per_node_day)
         held.append(low <= log <= high)
         third.append(middle - (middle - low) / 3 <= log <= middle + (high - middle) / 3)
-    error = np.sqrt(0.8 * 0.2 / 40)
+    error = np.sqrt(0.8 * 0.2 / 30)
     assert abs(np.mean(held) - 0.8) < 3 * error
+    # Negative control: a third of the width does not.
     assert np.mean(third) < 0.8 - 3 * error
 
 
@@ -179,16 +183,20 @@ def test_ettr_falls_with_size_and_the_chance_of_a_bound_is_its_share(tmp_path):
     catalogue, template = read_catalogue(), read_scenario("reference_405b_16k").scenario
     [item] = found.ettr
     points = hyper_points(catalogue, PLAIN, seed=1)
+    rows = [
+        replace(item, accelerators=512),
+        EttrRow(row=item.row, accelerators=32768, bound="at_most", value=0.9),
+    ]
     small, large = foretell_ettr(
-        [replace(item, accelerators=512), EttrRow(row=item.row, accelerators=32768, bound="at_most", value=0.9)],
-        found.failures,
+        rows,
         points,
+        group_log_likelihoods(found.failures, points),
         catalogue=catalogue,
         template=template,
         refinements=(),
         draws=1024,
         seed=3,
-    )  # fmt: skip
+    )
     assert np.median(small.draws) > np.median(large.draws) + 0.1
     assert small.chance == pytest.approx((small.draws >= 0.9).mean())
     assert large.chance == pytest.approx((large.draws <= 0.9).mean())
@@ -202,4 +210,4 @@ def test_every_variant_predicts_every_row():
     for item in results:
         assert len(item.table) == len(found.failures)
         assert np.isfinite(item.table["log_density"]).all()
-        assert item.effective > 100
+        assert item.effective > 50
