@@ -26,7 +26,7 @@ def draw_predicted(content: Content) -> Figure:
     rows = content["rows"]
     figure = page(
         len(rows) * 0.75,
-        "Predicted over measured step time: the refined form is nearer where its interval is",
+        "Predicted over measured step time, each row with its system left out",
         _setting(
             "Median and 80% interval of each row, its system left out. 1 is exact; above 1 the "
             "model is too slow. Circles: published formulas. Squares: refined formulas."

@@ -187,6 +187,10 @@ def _scores(content: Content) -> str:
             [share_with_error(one["median_absolute_error"]) for one in both],
         ),
         line("90th percentile of it", [percent(one["p90_absolute_error"]) for one in both]),
+        line(
+            "median absolute error within systems",
+            [percent(one["within_systems"]) for one in both],
+        ),
         line("interval score", [with_error(one["interval_score"]) for one in both]),
         line("log predictive density", [with_error(one["log_density"]) for one in both]),
         *(
@@ -431,15 +435,18 @@ def _unexplained(content: Content) -> str:
         for row in content["fleets"]["variants"][-1]["ettr"]
         if row["chance"] < SURPRISE
     ]
+    scores = content["forms"][REFINED]["scores"]
     found.append(
-        "* The level of a system. A new stack's kernel efficiency is known to about "
-        f"{content['forms'][REFINED]['spreads']['between systems'] * 25:.0f}% of itself before any "
-        "of its own steps are measured; one throughput of your own stack as evidence removes most "
-        "of this error."
+        "* The level of a system: how well its stack is tuned cannot be known before one of its "
+        "own steps is measured. With each system's mean error taken out, the refined form's median "
+        f"absolute error falls from {percent(scores['median_absolute_error']['value'])} to "
+        f"{percent(scores['within_systems'])}: that is what stands between it and 5%. One measured "
+        "throughput of your own stack, as evidence, removes most of it."
     )
     found.append(
-        "* Few systems. Errors over so few are themselves uncertain by a third or more; more rows "
-        "can be tried with `--throughput FILE`."
+        f"* Few systems. With {scores['groups']} of them every error above is itself uncertain by "
+        "a third or more, and an error near zero says only that the systems happen to agree. More "
+        "rows can be tried with `--throughput FILE`."
     )
     return "\n".join(found)
 

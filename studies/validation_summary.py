@@ -73,6 +73,9 @@ def scores(table: pd.DataFrame) -> dict[str, Any]:
         size = table["error"].abs()
         result["median_absolute_error"] = estimate(median_over_groups(size, groups))
         result["p90_absolute_error"] = rounded(size.quantile(0.9))
+        log_error = np.log1p(table["error"])
+        level = log_error.groupby(table["group"]).transform("mean")
+        result["within_systems"] = rounded(np.expm1((log_error - level).abs()).median())
     return result
 
 
