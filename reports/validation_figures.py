@@ -26,7 +26,7 @@ def draw_predicted(content: Content) -> Figure:
     rows = content["rows"]
     figure = page(
         len(rows) * 0.75,
-        "Predicted over measured step time: the refined form is nearer where its interval is",
+        "Predicted over measured step time, each row with its system left out",
         _setting(
             "Median and 80% interval of each row, its system left out. 1 is exact; above 1 the "
             "model is too slow. Circles: published formulas. Squares: refined formulas."
@@ -74,7 +74,9 @@ def draw_coverage(content: Content) -> Figure:
     )
     axes = figure.subplots()
     axes.plot([45, 100], [45, 100], color=INK, linewidth=0.8)
-    for shift, (name, form) in zip((-0.6, 0.6), zip(FORMS, content["forms"], strict=True)):
+    for shift, (name, form) in zip(
+        (-0.6, 0.6), zip(FORMS, content["forms"], strict=True), strict=True
+    ):
         covered = [form["scores"]["coverage"][level] for level in LEVELS]
         axes.errorbar(
             [float(level) + shift for level in LEVELS],

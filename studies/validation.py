@@ -13,6 +13,7 @@ from model.errors import InputError
 
 if TYPE_CHECKING:
     from decision.progress import Progress
+    from studies.fleets.rows import Judged
     from studies.systems.cases import Case, Excluded
     from studies.systems.evaluation import Evaluation
 
@@ -26,7 +27,7 @@ examples:
   python -m studies.validation --refinements
       also every refinement alone, and the form without it (some minutes)
   python -m studies.validation --throughput more.csv --reliability more_fleets.csv
-      with further rows in the columns of --columns; rows that cannot be used are named
+      with further rows in the columns that --columns lists; unusable rows are named
 
 exit status: 0, 2 for bad input, 130 when interrupted
 """
@@ -78,7 +79,9 @@ def build_parser() -> argparse.ArgumentParser:
         help="directory of the results (default: runs/validation-<digest of inputs and code>)",
     )
     add(
-        "--force", action="store_true", help="replace other results of this command in the directory"
+        "--force",
+        action="store_true",
+        help="replace other results of this command in the directory",
     )
     add("--no-figures", action="store_true", help="leave the figures out")
     add("--quiet", action="store_true", help="no progress on standard error")
@@ -113,6 +116,30 @@ def read_rows(
     return cases, excluded
 
 
+def read_fleets(files: Sequence[Path]) -> "Judged":
+    """Fleets that ship and those of files, judged.
+
+    Raises
+    ------
+    InputError
+        If a file is no table.
+    """
+    from dataclasses import replace
+
+    from studies.fleets.rows import Excluded, distinct, judge, rows_of_file, shipped_rows
+
+    rows = shipped_rows()
+    for path in files:
+        rows += rows_of_file(path)
+    rows, repeated = distinct(rows)
+    judged = judge(rows)
+    again = [
+        Excluded(row=row, what="failures", reason=f"the same row stands in {place}")
+        for row, place in repeated
+    ]
+    return replace(judged, excluded=(*judged.excluded, *again))
+
+
 def forms_to_judge(*, refinements: bool) -> dict[str, tuple[str, ...]]:
     """Names and refinements of the forms; with every refinement alone and left out if asked."""
     from model.forms import PUBLISHED, REFINED, read_forms
@@ -141,30 +168,24 @@ def judge_forms(
     progress: "Progress",
 ) -> "dict[str, Evaluation]":
     """Every form on every system left out."""
-    from priors.catalogue import read_catalogue
-    from studies.execution import Task, run_tasks
-    from studies.systems.evaluation import evaluate
+    from studies.execution.options import Execution
+    from studies.execution.study import run_tasks
+    from studies.execution.tasks import Task
+    from studies.systems.evaluation import evaluate_shipped
 
-    catalogue = read_catalogue()
     tasks = [
         Task(
             name=name,
-            function=evaluate,
-            arguments={
-                "cases": cases,
-                "catalogue": catalogue,
-                "name": name,
-                "refinements": refinements,
-            },
+            function=evaluate_shipped,
+            arguments={"name": name, "refinements": list(refinements)},
         )
         for name, refinements in forms.items()
     ]
-    progress.start(f"predicting {len(cases)} rows under {len(tasks)} forms", len(tasks))
     found = run_tasks(
         tasks,
-        engine="in-process" if jobs == 1 else "processes",
-        jobs=jobs,
-        progress=lambda _: progress.advance(1),
+        shared={"cases": tuple(cases)},
+        execution=Execution(engine="in-process" if jobs == 1 else "processes", jobs=jobs),
+        progress=progress,
     )
     return dict(zip(forms, found, strict=True))
 
@@ -173,7 +194,7 @@ def summarise(
     cases: "Sequence[Case]",
     excluded: "Sequence[Excluded]",
     found: "Mapping[str, Evaluation]",
-    reliability: Sequence[Path],
+    fleets: "Judged",
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The summary, and tables of fleets by file name."""
     from model.forms import PUBLISHED, REFINED, read_forms
@@ -189,21 +210,9 @@ def summarise(
 
     catalogue = read_catalogue()
     published, refined = found[PUBLISHED], found[REFINED]
-    fleets = fleet_rows.shipped_rows()
-    for path in reliability:
-        fleets += fleet_rows.rows_of_file(path)
-    fleets, repeated = fleet_rows.distinct(fleets)
-    judged = fleet_rows.judge(fleets)
-    left_out = [
-        *judged.excluded,
-        *(
-            fleet_rows.Excluded(row=row, what="failures", reason=f"the same row stands in {place}")
-            for row, place in repeated
-        ),
-    ]
     template = read_scenario("reference_405b_16k").scenario
     populations = evaluate_fleets(
-        judged.failures, judged.ettr, catalogue, template, refined.refinements
+        fleets.failures, fleets.ettr, catalogue, template, refined.refinements
     )
     content = {
         "format": 1,
@@ -223,7 +232,7 @@ def summarise(
             for form in (published, refined)
         ],
         "fleets": summary.fleets(populations),
-        "fleets_excluded": summary.excluded(left_out),
+        "fleets_excluded": summary.excluded(fleets.excluded),
     }
     tables = {
         "fleets.csv": [item.table for item in populations],
@@ -273,6 +282,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from studies.systems.evaluation import SEED
 
     cases, excluded = read_rows(options.throughput)
+    fleets = read_fleets(options.reliability)
     forms = forms_to_judge(refinements=options.refinements)
     inputs = [*options.throughput, *options.reliability]
     stated = {
@@ -289,7 +299,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with Progress(quiet=options.quiet) as progress:
         found = judge_forms(cases, forms, jobs=options.jobs, progress=progress)
         progress.say("predicting fleets, explaining batch series")
-        content, tables = summarise(cases, excluded, found, options.reliability)
+        content, tables = summarise(cases, excluded, found, fleets)
         with results(directory, force=options.force) as partial:
             predictions = pd.concat([item.table for item in found.values()], ignore_index=True)
             written = {"predictions.csv": write_table(partial, "predictions.csv", predictions)}

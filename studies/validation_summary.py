@@ -73,6 +73,9 @@ def scores(table: pd.DataFrame) -> dict[str, Any]:
         size = table["error"].abs()
         result["median_absolute_error"] = estimate(median_over_groups(size, groups))
         result["p90_absolute_error"] = rounded(size.quantile(0.9))
+        log_error = np.log1p(table["error"])
+        level = log_error.groupby(table["group"]).transform("mean")
+        result["within_systems"] = rounded(np.expm1((log_error - level).abs()).median())
     return result
 
 
@@ -102,7 +105,6 @@ def signed_errors(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def form(found: Evaluation) -> dict[str, Any]:
     """A form with its scores."""
-    posterior = found.posterior
     table = found.table
     further = table[table["set"] != "shipped"]
     result = {
@@ -111,11 +113,7 @@ def form(found: Evaluation) -> dict[str, Any]:
         "scores": scores(table),
         "signed_errors": signed_errors(table),
         "constants": {path: rounded(value, 4) for path, value in found.constants.items()},
-        "spreads": {
-            "between accelerators": rounded(posterior.mean("accelerators_sd"), 3),
-            "between systems": rounded(posterior.mean("systems_sd"), 3),
-            "of a row": rounded(posterior.mean("residual"), 3),
-        },
+        "spreads": {name: rounded(value, 3) for name, value in found.spreads.items()},
         "unconverged": rounded(found.unconverged, 2),
     }
     if len(further):

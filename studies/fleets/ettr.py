@@ -1,6 +1,6 @@
 """ETTR of published jobs under the population of fleets that they do not belong to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,8 @@ from scipy import special, stats
 from model.recovery import recover
 from model.scenario import Scenario, substitute
 from priors.catalogue import Catalogue
-from studies.fleets.population import Hyper, group_log_likelihoods, resample, take
-from studies.fleets.rows import PER_NODE, EttrRow, Failures
+from studies.fleets.population import Hyper, resample, take
+from studies.fleets.rows import PER_NODE, EttrRow
 
 type Floats = NDArray[np.float64]
 
@@ -56,8 +56,8 @@ class EttrPrediction:
 
 def foretell_ettr(
     rows: Sequence[EttrRow],
-    failures: Sequence[Failures],
     hyper: Hyper,
+    logs: Mapping[str, Floats],
     *,
     catalogue: Catalogue,
     template: Scenario,
@@ -71,8 +71,8 @@ def foretell_ettr(
     ----------
     rows
         The jobs.
-    failures, hyper
-        The population; failures of the job's own group are left out.
+    hyper, logs
+        Points of the population and the likelihood of each group there; the job's own is left out.
     catalogue
         Priors of the times of recovery.
     template
@@ -82,12 +82,11 @@ def foretell_ettr(
     draws, seed
         Same seed, same draws.
     """
-    logs = group_log_likelihoods(failures, hyper)
     total = np.asarray(sum(logs.values()))
     z = special.ndtri(stats.qmc.Sobol(4, rng=np.random.default_rng(seed)).random(draws))
     results = []
     for item in rows:
-        others = total - logs.get(item.row.group, 0.0)
+        others = total - logs.get(item.row.group, np.zeros_like(total))
         some = take(hyper, resample(others, draws, seed))
         values = {
             path: catalogue.entries[path].prior.quantile(special.ndtr(z[:, place]))

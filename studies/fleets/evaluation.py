@@ -59,13 +59,13 @@ def evaluate_fleets(
         hyper = hyper_points(catalogue, variant, seed=SEED)
         logs = group_log_likelihoods(failures, hyper)
         total = np.asarray(sum(logs.values()))
-        predictions = foretell(failures, hyper, draws=DRAWS, seed=SEED)
+        predictions = foretell(failures, hyper, logs, draws=DRAWS, seed=SEED)
         draws = np.column_stack([found.log_rates for found in predictions])
         density = np.array([found.log_density for found in predictions])
         ettr = foretell_ettr(
             ratios,
-            failures,
             hyper,
+            logs,
             catalogue=catalogue,
             template=template,
             refinements=refinements,

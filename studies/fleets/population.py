@@ -12,7 +12,7 @@ rate of each fleet over a fine grid; leaving a group out leaves its factor out o
 Shapes: K hyperparameter points, L points of log μ, rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ from studies.fleets.rows import Failures
 
 type Floats = NDArray[np.float64]
 
-POINTS = 8192
+POINTS = 4096
 LOG_RATES = np.linspace(np.log(2e-5), np.log(1.0), 300)
 """Grid of log μ: a spacing of 0.036, finer than the error of any published count."""
 
@@ -108,8 +108,10 @@ def hyper_points(catalogue: Catalogue, variant: Variant, *, seed: int) -> Hyper:
 def expected_rate(item: Failures, rate: Floats, hyper: Hyper) -> Floats:
     """Events of the counted definition per node and day; ``rate`` broadcasts with the points."""
     if item.counts == "node_hardware_failure":
-        return rate / hyper.ratio[:, None]
-    return rate + hyper.per_job_day[:, None] / item.nodes
+        hardware: Floats = rate / hyper.ratio[:, None]
+        return hardware
+    interruptions: Floats = rate + hyper.per_job_day[:, None] / item.nodes
+    return interruptions
 
 
 def log_likelihood(item: Failures, rate: Floats, hyper: Hyper) -> Floats:
@@ -118,14 +120,17 @@ def log_likelihood(item: Failures, rate: Floats, hyper: Hyper) -> Floats:
     A count's probability times the count is the density of its log.
     """
     expected = expected_rate(item, rate, hyper)
+    found: Floats
     if item.events is None:
         error = _rate_error(item, hyper)
         z = (np.log(item.rate_per_node_day) - np.log(expected)) / error
-        return -0.5 * z**2 - np.log(error) - 0.5 * np.log(2 * np.pi)
-    assert item.node_days is not None
-    mean = expected * item.node_days
-    scale = np.log(max(item.events, 0.5))
-    return _count_log_pmf(item.events, mean, hyper.dispersion[:, None]) + scale
+        found = -0.5 * z**2 - np.log(error) - 0.5 * np.log(2 * np.pi)
+    else:
+        assert item.node_days is not None
+        mean = expected * item.node_days
+        scale = np.log(max(item.events, 0.5))
+        found = _count_log_pmf(item.events, mean, hyper.dispersion[:, None]) + scale
+    return found
 
 
 def _rate_error(item: Failures, hyper: Hyper) -> Floats:
@@ -143,7 +148,7 @@ ROUNDING = 0.01
 
 def _count_log_pmf(events: int, mean: Floats, dispersion: Floats) -> Floats:
     """Negative binomial of mean M and variance φ·M; Poisson at φ = 1."""
-    poisson = events * np.log(mean) - mean - special.gammaln(events + 1.0)
+    poisson: Floats = events * np.log(mean) - mean - special.gammaln(events + 1.0)
     if np.all(dispersion == 1.0):
         return poisson
     shape = mean / (dispersion - 1.0)
@@ -175,14 +180,27 @@ def group_log_likelihoods(items: Sequence[Failures], hyper: Hyper) -> dict[str, 
 
 
 def foretell(
-    items: Sequence[Failures], hyper: Hyper, *, draws: int, seed: int
+    items: Sequence[Failures],
+    hyper: Hyper,
+    logs: Mapping[str, Floats],
+    *,
+    draws: int,
+    seed: int,
 ) -> list[RatePrediction]:
     """Predict every row from the groups that it does not belong to.
 
     Rows of one group are left out together. Rows of one fleet share its draws.
+
+    Parameters
+    ----------
+    items, hyper
+        The rows and the points.
+    logs
+        Their likelihoods, of :func:`group_log_likelihoods`.
+    draws, seed
+        Same seed, same draws.
     """
-    logs = group_log_likelihoods(items, hyper)
-    total = sum(logs.values())
+    total = np.asarray(sum(logs.values()))
     results = []
     for item in items:
         chosen = resample(total - logs[item.row.group], draws, seed)

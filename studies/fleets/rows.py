@@ -222,43 +222,46 @@ def counted(definition: str) -> Counted | None:
 
 
 def _failures(row: FleetRow) -> Failures | str:
-    if row.problems:
-        return "; ".join(row.problems)
-    measured = row.texts.get("is_measurement", "true").lower()
+    """The failures of a row, or why they are not predicted."""
     definition = row.texts.get("event_definition", "")
-    if measured not in ("true", "yes", "1") or "projection" in definition.lower():
-        return "a projection, not a measurement"
-    if not definition:
-        return "what was counted is not stated"
     counts = counted(definition)
-    if counts is None:
-        return f"{definition}: neither job interruptions nor node hardware failures"
     events, nodes, days = (row.numbers.get(name) for name in ("events", "nodes", "days"))
     exposure = row.numbers.get("exposure_node_days")
     if exposure is None and nodes is not None and days is not None:
         exposure = nodes * days
     rate = row.numbers.get("rate_per_node_day")
     if events is not None and exposure is not None:
-        return Failures(
-            row=row,
-            counts=counts,
-            nodes=row.nodes or math.inf,
-            events=int(events),
-            node_days=exposure,
-            rate_per_node_day=events / exposure,
-            relative_error=0.0,
-        )
-    if rate is None:
-        return "a count without its exposure" if events is not None else "neither count nor rate"
+        rate = events / exposure
+    elif rate is not None:
+        events = None
+    reason = _why_not(row, definition, counts)
+    if not reason and rate is None:
+        reason = "a count without its exposure" if events is not None else "neither count nor rate"
+    if reason or counts is None or rate is None:
+        return reason
     return Failures(
         row=row,
         counts=counts,
         nodes=row.nodes or math.inf,
-        events=None,
+        events=None if events is None else int(events),
         node_days=exposure,
         rate_per_node_day=rate,
         relative_error=RATE_ERROR,
     )
+
+
+def _why_not(row: FleetRow, definition: str, counts: Counted | None) -> str:
+    """Why a row is no measurement of a known event; empty where it is."""
+    measured = row.texts.get("is_measurement", "true").lower()
+    if row.problems:
+        return "; ".join(row.problems)
+    if measured not in ("true", "yes", "1") or "projection" in definition.lower():
+        return "a projection, not a measurement"
+    if not definition:
+        return "what was counted is not stated"
+    if counts is None:
+        return f"{definition}: neither job interruptions nor node hardware failures"
+    return ""
 
 
 def _ettr(row: FleetRow) -> EttrRow | str:

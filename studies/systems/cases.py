@@ -226,7 +226,9 @@ def _case(row: SystemRow) -> Case | str:
     except InputError as error:
         return "; ".join(f"{p.path}: {p.message}" for p in error.problems)
     scenario = next(iter(configurations.values()))[0].scenario
-    flops = 6.0 * row.numbers["n_params"] * row.numbers["global_batch_seqs"] * scenario.model.seq_len
+    flops = (
+        6.0 * row.numbers["n_params"] * row.numbers["global_batch_seqs"] * scenario.model.seq_len
+    )
     least = flops / scenario.accelerator.peak_flops_bf16 / scenario.world
     if measured < least:
         return f"{measured:.4g} s is less than the {least:.4g} s that the peak allows"

@@ -24,6 +24,7 @@ TAILS = ((0.9, 1.0), (0.1, 3.0))
 """Probability and width of a row's residual: one row in ten has thrice the usual, since reports
 leave out what sets a row apart. A column stands once for each."""
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """Scenarios that one evaluation serves: they agree in every text."""
@@ -158,7 +159,10 @@ def lay_out(
         for item in case.configurations_with(recomputes.get(case.group)):
             columns.append((row, system, np.log(item.weight), item.log_offset))
             scenarios.append(substitute(item.scenario, settings) if settings else item.scenario)
-    places, kinds = np.repeat(np.arange(len(columns)), len(TAILS)), np.tile(np.array(TAILS), (len(columns), 1))
+    places, kinds = (
+        np.repeat(np.arange(len(columns)), len(TAILS)),
+        np.tile(np.array(TAILS), (len(columns), 1)),
+    )
     row_of, system_of, log_weight, offset = (
         np.array(column)[places] for column in zip(*columns, strict=True)
     )

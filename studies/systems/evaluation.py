@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from model.forms import BY_NAME, ordered
 from model.step import microbatches
-from priors.catalogue import Catalogue
+from priors.catalogue import Catalogue, read_catalogue
 from priors.forms import catalogue_in_form
 from studies.scoring import LEVELS, Estimate, central_intervals, interval_score, over_groups
 from studies.systems.cases import Case
-from studies.systems.posterior import Posterior, Setup, condition, foretell
+from studies.systems.posterior import Setup, condition, foretell
 from studies.systems.unknowns import own_unknowns, shared_unknowns
 
 type Floats = NDArray[np.float64]
@@ -34,10 +34,10 @@ class Evaluation:
         What it refines.
     table
         One row a case, see :func:`table_of`.
-    posterior
-        With every system in.
+    spreads
+        Posterior means of the three spreads with every system in, by name.
     constants
-        Posterior mean of each shared constant, by dotted path.
+        Posterior median of each shared constant, by dotted path.
     unconverged
         Largest weight of approximations without a mode, over the left-out posteriors.
     """
@@ -45,13 +45,14 @@ class Evaluation:
     name: str
     refinements: tuple[str, ...]
     table: pd.DataFrame
-    posterior: Posterior
+    spreads: dict[str, float]
     constants: dict[str, float]
     unconverged: float
 
     def column(self, name: str) -> Floats:
         """A column as an array."""
-        return self.table[name].to_numpy(dtype=float)
+        values: Floats = self.table[name].to_numpy(dtype=float)
+        return values
 
     @property
     def groups(self) -> list[str]:
@@ -108,10 +109,22 @@ def evaluate(
         name=name,
         refinements=ordered(refinements),
         table=table_of(name, design.cases, log_seconds, log_density),
-        posterior=everything,
+        spreads={
+            label: everything.mean(name)
+            for label, name in (
+                ("between accelerators", "accelerators_sd"),
+                ("between systems", "systems_sd"),
+                ("of a row", "residual"),
+            )
+        },
         constants=everything.constants(),
         unconverged=max(posterior.unconverged for posterior in posteriors),
     )
+
+
+def evaluate_shipped(cases: Sequence[Case], *, name: str, refinements: Sequence[str]) -> Evaluation:
+    """The same with the shipped catalogue, as a task that can be sent to another process."""
+    return evaluate(cases, read_catalogue(), name=name, refinements=refinements)
 
 
 def table_of(

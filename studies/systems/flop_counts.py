@@ -84,38 +84,36 @@ def seconds_of(row: SystemRow) -> Seconds:
     reported = row.number("reported")
     if reported is None:
         return Seconds(values={}, reason="neither seconds nor a reported rate")
-    unit = row.texts.get("reported_unit", "").lower()
-    batch, length = row.number("global_batch_seqs"), row.number("seq_len")
-    world = row.number("n_accelerators")
-    if batch is None or length is None or world is None:
-        return Seconds(values={}, reason="batch, sequence length or accelerators not stated")
-    return _from_rate(row, reported, unit, batch * length, world)
+    return _from_report(row, reported, row.texts.get("reported_unit", "").lower())
 
 
-def _from_rate(
-    row: SystemRow, reported: float, unit: str, tokens: float, world: float
-) -> Seconds:
+def _from_report(row: SystemRow, reported: float, unit: str) -> Seconds:
+    """Seconds out of a reported figure; the row states batch, length and accelerators."""
+    world, batch = row.numbers["n_accelerators"], row.numbers["global_batch_seqs"]
+    tokens = batch * row.numbers["seq_len"]
     each = world if re.search(r"per (accelerator|gpu|device|chip)|/gpu|/device", unit) else 1.0
-    if re.fullmatch(r"(s|sec|secs|second|seconds)( ?/ ?| per )(step|iteration|iter)|s", unit):
-        return Seconds(values={"seconds as reported": reported})
-    if re.match(r"(ms|milliseconds?)\b", unit):
-        return Seconds(values={"seconds as reported": reported / 1e3})
-    if "token" in unit and ("/s" in unit or "per s" in unit):
-        return Seconds(values={"tokens per second": tokens / (reported * each)})
-    if ("sample" in unit or "sequence" in unit) and ("/s" in unit or "per s" in unit):
-        batch = row.numbers["global_batch_seqs"]
-        return Seconds(values={"sequences per second": batch / (reported * each)})
-    if "flop" in unit and ("/s" in unit or "per s" in unit or "flops" in unit):
+    rate = "/s" in unit or "per s" in unit
+    if re.fullmatch(r"(s|sec|secs|second|seconds)(( ?/ ?| per )(step|iteration|iter))?", unit):
+        found = Seconds(values={"seconds as reported": reported})
+    elif re.match(r"(ms|milliseconds?)\b", unit):
+        found = Seconds(values={"seconds as reported": reported / 1e3})
+    elif "token" in unit and rate:
+        found = Seconds(values={"tokens per second": tokens / (reported * each)})
+    elif ("sample" in unit or "sequence" in unit) and rate:
+        found = Seconds(values={"sequences per second": batch / (reported * each)})
+    elif "flop" in unit and (rate or "flops" in unit):
         scale = 1e15 if unit.startswith(("pflop", "peta")) else 1e12
-        total = reported * scale * (world if each > 1 else 1.0)
-        return _under_conventions(row, total, tokens)
-    if "mfu" in unit or "utili" in unit or "hfu" in unit or "% of peak" in unit:
+        found = _under_conventions(row, reported * scale * each, tokens)
+    elif re.search(r"mfu|hfu|utili|% of peak", unit):
         peak = row.number("peak_tflops_bf16")
-        if peak is None:
-            return Seconds(values={}, reason="a utilisation without the accelerator's peak")
         share = reported / 100.0 if reported > 1.0 else reported
-        return _under_conventions(row, share * peak * 1e12 * world, tokens)
-    return Seconds(values={}, reason=f"the unit {unit!r} is none that gives seconds")
+        if peak is None:
+            found = Seconds(values={}, reason="a utilisation without the accelerator's peak")
+        else:
+            found = _under_conventions(row, share * peak * 1e12 * world, tokens)
+    else:
+        found = Seconds(values={}, reason=f"the unit {unit!r} is none that gives seconds")
+    return found
 
 
 def _under_conventions(row: SystemRow, flops_per_s: float, tokens: float) -> Seconds:
@@ -127,31 +125,30 @@ def _under_conventions(row: SystemRow, flops_per_s: float, tokens: float) -> Sec
         row.number("vocab") is None
     ):
         return Seconds(values={}, reason="the convention counts logits, no vocabulary is stated")
-    return Seconds(
-        values={name: CONVENTIONS[name](row) * tokens / flops_per_s for name in names}
-    )
+    return Seconds(values={name: CONVENTIONS[name](row) * tokens / flops_per_s for name in names})
 
 
 def conventions_meant(row: SystemRow) -> tuple[str, ...]:
     """Conventions that the row's ``flop_convention`` can mean."""
     text = row.texts.get("flop_convention", "").lower()
-    recompute = row.texts.get("recompute")
-    hardware = "hardware" in text or "recomput" in text or "hfu" in text
-    if hardware and "model flop" not in text:
-        if recompute == "full":
-            if "96" in text:
-                return ("Megatron 2021, with recomputation",)
-            return ("8N", "with recomputation")
-        return UNSTATED
-    if "non-causal" in text or "noncausal" in text or "full attention" in text:
-        return ("layers + full attention + logits" if "logit" in text else "6N + full attention",)
-    if "not stated" not in text:
-        if "causal" in text or "half" in text:
-            return ("6N + causal attention",)
-        if "attention" in text and "6n" in text.replace(" ", ""):
-            return ("6N + causal attention", "6N + full attention")
-        if "6n" in text.replace(" ", "") or "without attention" in text:
-            return ("6N",)
-    if "6n + attention" in text:
-        return ("6N + causal attention", "6N + full attention")
-    return UNSTATED_MODEL if "model" in text or "mfu" in text else UNSTATED
+    compact = text.replace(" ", "")
+    model = "model flop" in text
+    names: tuple[str, ...]
+    if not model and re.search(r"hardware|recomput|hfu", text):
+        if row.texts.get("recompute") != "full":
+            names = UNSTATED
+        elif "96" in text:
+            names = ("Megatron 2021, with recomputation",)
+        else:
+            names = ("8N", "with recomputation")
+    elif re.search(r"non-?causal|full attention", text):
+        names = ("layers + full attention + logits" if "logit" in text else "6N + full attention",)
+    elif "6n+attention" in compact or ("6n" in compact and "notstated" not in compact):
+        names = ("6N + causal attention", "6N + full attention")
+        if re.search(r"causal|half", text):
+            names = ("6N + causal attention",)
+        elif "attention" not in text or "without attention" in text:
+            names = ("6N",)
+    else:
+        names = UNSTATED_MODEL if model or "mfu" in text else UNSTATED
+    return names

@@ -4,7 +4,7 @@ For row i of system g, on accelerators of type a, with x the standard normal sco
 unknown::
 
     logit efficiency_g = location + scale·x_0 + between_accelerators·x_a + between_systems·x_g
-    log seconds_i ~ sum over scenarios c of weight_c·N(log step_c(efficiency_g, unknowns_g), residual)
+    log seconds_i ~ sum over scenarios c of weight_c·N(log step_c(efficiency_g, z_g), residual)
 
 where one row in ten has thrice the residual.
 
@@ -79,6 +79,7 @@ class Problems:
     active: NDArray[np.bool_]
 
     def __len__(self) -> int:
+        """How many."""
         return len(self.residual)
 
     def take(self, rows: Indices | NDArray[np.bool_] | slice) -> "Problems":
@@ -274,7 +275,13 @@ def _state(design: Design, problems: Problems, scores: Floats, *, observed: bool
     mask = active_columns(design, problems)
     objective, shares, errors = _objective(design, value, mask, problems, scores)
     gradient, precision = _normal_equations(
-        design, maps, slopes, shares, errors, problems, observed=observed
+        design,
+        problems,
+        maps=maps,
+        slopes=slopes,
+        shares=shares,
+        errors=errors,
+        observed=observed,
     )
     return _State(objective=objective, gradient=gradient - scores, precision=precision)
 
@@ -363,12 +370,12 @@ def _linearise(
 
 def _normal_equations(
     design: Design,
+    problems: Problems,
+    *,
     maps: Sequence[Floats],
     slopes: Floats,
     shares: Floats,
     errors: Floats,
-    problems: Problems,
-    *,
     observed: bool,
 ) -> tuple[Floats, Floats]:
     """Gradient of the data's log density and precision of the scores.

@@ -94,7 +94,6 @@ class Posterior:
             )
         )
 
-
     def constants(self) -> dict[str, float]:
         """Median of each shared constant, by dotted path; scores are near normal."""
         layout = Layout.of(self.parts[0].design)
@@ -279,7 +278,7 @@ def _explore(
     owner = np.repeat(np.arange(len(left_out)), len(residual))
     line_z = np.tile(residual, len(left_out))
     middle = np.zeros(len(owner))
-    line = _problems(design, [left_out[i] for i in owner], (middle, middle, line_z))
+    line = _problems(design, [left_out[int(i)] for i in owner], (middle, middle, line_z))
     along = fit(design, line, centre[owner])
     log = along.log_evidence - 0.5 * line_z**2
     pieces = []
@@ -291,7 +290,7 @@ def _explore(
     z_accelerators, z_systems, from_line = np.concatenate(pieces, axis=1)
     start = from_line.astype(np.intp)
     scores = (z_accelerators, z_systems, line_z[start])
-    problems = _problems(design, [left_out[i] for i in owner[start]], scores)
+    problems = _problems(design, [left_out[int(i)] for i in owner[start]], scores)
     fits = fit(design, problems, along.mode[start])
     weights = fits.log_evidence - 0.5 * sum(z**2 for z in scores)
     result = []

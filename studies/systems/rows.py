@@ -76,6 +76,18 @@ _DOUBTED = {
 """Words of a doubt in ``derived`` and the column they are about."""
 
 
+_MEASURED = (
+    "n_accelerators",
+    "tp",
+    "pp",
+    "micro_batch",
+    "global_batch_seqs",
+    "seconds_per_step",
+    "reported",
+)
+"""Numbers in which two measurements of one name can differ."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemRow:
     """One published step time.
@@ -126,7 +138,7 @@ class SystemRow:
     def identity(self) -> tuple[object, ...]:
         """What makes two rows the same measurement."""
         words = re.sub(r"[^a-z0-9]+", " ", f"{self.name} {self.source}".lower()).split()
-        return (*words, *(self.numbers.get(name) for name in ("n_accelerators", "reported")))
+        return (*words, self.texts.get("recompute"), *(self.numbers.get(n) for n in _MEASURED))
 
 
 def shipped_rows() -> list[SystemRow]:

@@ -100,7 +100,7 @@ def read_csv(path: Path, *, columns: Sequence[str], option: str) -> list[TableRo
         )
     rows = []
     for number, cells in lines[1:]:
-        problems = ()
+        problems: tuple[str, ...] = ()
         if len(cells) > len(header) and any(cell.strip() for cell in cells[len(header) :]):
             problems = (f"{len(cells)} cells under {len(header)} columns",)
         pairs = zip(header, cells, strict=False)
