@@ -10,8 +10,11 @@ from functools import cache
 
 from reports.numbers import code_point
 
-LONGEST_WORD = 18
-"""Letters after which a word without a place to break gets one."""
+LONGEST_WORD, LONGEST_PIECE, BROKEN_AFTER = 18, 12, 6
+"""Letters from which a word gets places to break, letters that a piece of it may have, and letters
+between places to break in a longer one."""
+
+SEAM = re.compile(r"(?<=[_.:⟩])")
 
 BREAK = "\u200b"
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
@@ -66,16 +69,21 @@ def breakable(text: str) -> str:
 
 
 def _broken(match: re.Match[str]) -> str:
-    pieces = re.split(r"(?<=[_.:])", match[0])
-    return BREAK.join(
-        BREAK.join(piece[i : i + LONGEST_WORD] for i in range(0, len(piece), LONGEST_WORD))
-        for piece in pieces
-        if piece
+    """A long word in pieces: at its own seams first, then wherever a piece is long itself."""
+    pieces: list[str] = []
+    for piece in filter(None, SEAM.split(match[0])):
+        size = BROKEN_AFTER if len(piece) > LONGEST_PIECE else LONGEST_PIECE
+        pieces += [piece[i : i + size] for i in range(0, len(piece), size)]
+    return BREAK.join(pieces)
+
+
+def turns(text: str) -> bool:
+    """Whether some of a text reads from right to left."""
+    return not text.isascii() and any(
+        unicodedata.bidirectional(character) in RIGHT_TO_LEFT for character in text
     )
 
 
 def isolated(text: str) -> str:
-    """A foreign text that reads from right to left, set apart from the sentence around it."""
-    if any(unicodedata.bidirectional(character) in RIGHT_TO_LEFT for character in text):
-        return f"{ISOLATE}{text}{END_ISOLATE}"
-    return text
+    """A text that reads from right to left, set apart from the sentence around it."""
+    return f"{ISOLATE}{text}{END_ISOLATE}" if turns(text) else text

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from reports.glyphs import isolated
 from reports.wording import Words
 
 HOSTILE = str.maketrans({c: f"&#{ord(c)};" for c in "&<>|`*[]\\~$^"})
@@ -37,7 +38,7 @@ def line(words: Words) -> str:
     """Runs as Markdown on one line."""
     parts = []
     for strong, runs in groupby(words, key=lambda run: run.strong):
-        safe = escaped("".join(run.text for run in runs))
+        safe = "".join(isolated(escaped(run.text)) for run in runs)
         bare = safe.strip(" ")
         if strong and bare:
             # Emphasis does not open before a space nor close behind one.

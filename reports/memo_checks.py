@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reports import verdicts
 from reports.document import Block, Callout, Heading, Paragraph
 from reports.voice import Voice
 from reports.wording import Words, sentences
@@ -71,35 +72,58 @@ def _influence(
 
 
 def forms(voice: Voice, summary: Mapping[str, Any]) -> Iterator[Block]:
-    """A warning where another form of the model would choose another option."""
-    form = summary.get("form")
-    if not form or not form.get("other"):
+    """A warning where another form of the model leads to another option."""
+    answer = summary["answers"][0]
+    form = answer.get("form")
+    if not form:
         return
-    other = form["other"]
-    if other["recommended"] != form["recommended"]:
-        yield Callout(
-            text=voice.say(
-                "alarm.form",
-                used=voice.name(form["name"]),
-                option=voice.option(form["recommended"]),
-                other=voice.name(other["name"]),
-                other_option=voice.option(other["recommended"]),
+    used = voice.name(form["used"])
+    for other in form["others"]:
+        name = voice.name(other["form"])
+        if not form["same_leader"] and other["leader"] != answer["leader"]:
+            share = {"value": other["p_first"], "mcse": other["p_first_mcse"]}
+            yield Callout(
+                text=voice.say(
+                    "alarm.form_leader",
+                    used=used,
+                    leader=voice.option(answer["leader"]),
+                    other=name,
+                    other_leader=voice.option(other["leader"]),
+                    share=voice.share(share, answer),
+                )
             )
-        )
+        elif (chosen := _chosen_by(other)) != _chosen(answer):
+            yield Callout(
+                text=voice.say(
+                    "alarm.form_choice",
+                    used=used,
+                    option=voice.option(_chosen(answer)),
+                    other=name,
+                    other_option=voice.option(chosen),
+                )
+            )
+
+
+def _chosen(answer: Mapping[str, Any]) -> str:
+    """What the memo asks for."""
+    economics = verdicts.economics_of(answer)
+    return str(economics["decision"]["option"] if economics else answer["recommended"])
+
+
+def _chosen_by(other: Mapping[str, Any]) -> str:
+    """What would be asked for by another form."""
+    return str(other["decision"] or other["recommended"])
 
 
 def form_used(voice: Voice, summary: Mapping[str, Any]) -> Words:
     """Which form of the model was used; empty where the run does not say."""
-    form = summary.get("form")
+    answer = summary["answers"][0]
+    form = answer.get("form")
     if not form:
         return ()
-    name = voice.name(form["name"])
-    other = form.get("other")
-    if not other:
-        return voice.say("rests.form_only", used=name)
-    return voice.say(
-        "rests.form",
-        used=name,
-        other=voice.name(other["name"]),
-        other_option=voice.option(other["recommended"]),
-    )
+    told = [voice.say("rests.form", used=voice.name(form["used"]))]
+    for other in form["others"]:
+        chosen = _chosen_by(other)
+        same = "rests.form_same" if chosen == _chosen(answer) else "rests.form_other"
+        told.append(voice.say(same, other=voice.name(other["form"]), option=voice.option(chosen)))
+    return sentences(*told)

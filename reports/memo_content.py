@@ -13,6 +13,7 @@ from reports.voice import LONGEST_NAME, Voice, cut, voice_of
 from reports.wording import Wording, Words, plain_text
 
 FIGURES = ("sea_intervals", "shares_first", "rank_distribution", "four_fates")
+CHECK_FIGURES = ("evidence",)
 COST_FIGURES = ("break_even", "acceptability", "expected_loss")
 
 
@@ -98,7 +99,11 @@ def memo_of(
         figures_label=voice.text("page.more_figures"),
         figures_at=tuple(
             (name, voice.text(f"figures.{name}"))
-            for name in (*FIGURES, *(COST_FIGURES if economics else ()))
+            for name in (
+                *FIGURES,
+                *(COST_FIGURES if economics else ()),
+                *(CHECK_FIGURES if (summary.get("evidence") or {}).get("checks") else ()),
+            )
         ),
     )
 

@@ -16,6 +16,7 @@ from reports.document import (
     Paragraph,
     Table,
 )
+from reports.glyphs import turns
 from reports.palette import GRID, INK, NEUTRAL, ON_DARK, PALETTE
 from reports.wording import Run, Words
 
@@ -93,7 +94,7 @@ def _foreign(text: str) -> str:
 
 
 def _run(run: Run) -> str:
-    text = _foreign(run.text) if run.foreign else escape(run.text)
+    text = _foreign(run.text) if run.foreign or turns(run.text) else escape(run.text)
     return f"<strong>{text}</strong>" if run.strong else text
 
 

@@ -53,12 +53,18 @@ def render_pdf(document: Document, figures: Mapping[str, str]) -> bytes:
     bytes
         PDF/UA-1; same memo, same bytes.
     """
-    import typst
-
     day = date.fromisoformat(document.date) if document.date else None
     created = EPOCH if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC)
+    pdf: bytes = typeset(document, figures, pdf_standards=["ua-1"], timestamp=created)
+    return pdf
+
+
+def typeset(document: Document, figures: Mapping[str, str], **output: Any) -> Any:
+    """The memo in a format that Typst knows; `output` are its options."""
+    import typst
+
     template = importlib.resources.files("reports").joinpath("templates/memo.typ")
-    pdf: bytes = typst.compile(
+    return typst.compile(
         template.read_bytes(),
         font_paths=_fonts(),
         ignore_system_fonts=True,
@@ -66,10 +72,8 @@ def render_pdf(document: Document, figures: Mapping[str, str]) -> bytes:
             "memo": json.dumps(_content(document, Glyphs()), ensure_ascii=False),
             "figures": json.dumps(dict(figures), ensure_ascii=False),
         },
-        pdf_standards=["ua-1"],
-        timestamp=created,
+        **output,
     )
-    return pdf
 
 
 def _content(document: Document, glyphs: Glyphs) -> dict[str, Any]:
@@ -78,7 +82,7 @@ def _content(document: Document, glyphs: Glyphs) -> dict[str, Any]:
     def words(runs: Words) -> list[dict[str, Any]]:
         return [
             {
-                "text": breakable(isolated(glyphs.shown(run.text)) if run.foreign else run.text),
+                "text": breakable(isolated(glyphs.shown(run.text))),
                 "strong": run.strong,
             }
             for run in runs

@@ -298,7 +298,8 @@ def footer(voice: Voice, summary: Mapping[str, Any]) -> Iterator[Words]:
         yield voice.say("footer.overrides", overrides=changes)
     for kind, texts in (("note", summary["notes"]), ("warning", summary["warnings"])):
         for text in texts:
-            yield voice.say(f"footer.{kind}", text=voice.name(text, 4 * LONGEST_CELL))
+            shown = voice.name(text.rstrip(". \n"), 4 * LONGEST_CELL)
+            yield voice.say(f"footer.{kind}", text=shown)
 
 
 def _diagnostic(voice: Voice, value: float | None) -> str:

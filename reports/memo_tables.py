@@ -254,7 +254,8 @@ def assumptions_table(voice: Voice, summary: Mapping[str, Any]) -> Assumptions:
     ]
     rows = []
     for parameter in shown:
-        unit = voice.unit(parameter["unit"])
+        behind = voice.unit(parameter["unit"]).strip()
+        unit = runs_of(f", {behind}") if behind else ()
         source = voice.say(
             "table.source",
             basis=voice.name(parameter["basis"], LONGEST_CELL),
@@ -263,8 +264,8 @@ def assumptions_table(voice: Voice, summary: Mapping[str, Any]) -> Assumptions:
         owner = voice.name(parameter["owner"], LONGEST_CELL)
         rows.append(
             (
-                capital(voice.meaning(parameter["meaning"] or parameter["path"])),
-                *(runs_of(_quantiles(voice, parameter[key], unit)) for _, key in columns),
+                (*capital(voice.meaning(parameter["meaning"] or parameter["path"])), *unit),
+                *(runs_of(_quantiles(voice, parameter[key])) for _, key in columns),
                 source,
                 (owner,) if owner.text else runs_of(NOTHING),
             )
@@ -275,7 +276,7 @@ def assumptions_table(voice: Voice, summary: Mapping[str, Any]) -> Assumptions:
         heads=_heads(voice, *heads),
         rows=tuple(rows),
         align="l" * len(heads),
-        widths=(1.5, *(0.0 for _ in columns), 1.5, 0.9),
+        widths=(1.6, *(1.4 for _ in columns), 1.5, 1.0),
     )
     if not rest:
         return Assumptions(table=table, rest=())
@@ -302,13 +303,13 @@ def _told_apart(
     return shown, rest, voice.say("rests.hardly", share=hardly)
 
 
-def _quantiles(voice: Voice, spread: Mapping[str, Any] | None, unit: str = "") -> str:
+def _quantiles(voice: Voice, spread: Mapping[str, Any] | None) -> str:
     if spread is None or spread["p50"] is None:
         return NOTHING
     low, middle, high = (
         voice.notation.beside(spread["p50"], spread[key]) for key in ("p10", "p50", "p90")
     )
-    return f"{middle}{unit} ({low}–{high})"
+    return f"{middle} ({low}–{high})"
 
 
 def comparison_rows(

@@ -32,7 +32,7 @@ WIDTH_IN = 6.93
 ROW_IN, AXIS_IN, HEAD_IN = 0.172, 0.36, 0.14
 CURVES_IN = 1.75
 FONT_PT = 7.8
-LONGEST_NAME = 30
+LONGEST_NAME, LONGEST_IN_LEGEND = 30, 20
 
 PRINT: Any = {
     **STYLE,
@@ -87,11 +87,11 @@ def _as_svg(figure: Figure) -> str:
     return re.sub(r"'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif", text)
 
 
-def _label(voice: Voice, option: str) -> str:
+def _label(voice: Voice, option: str, longest: int = LONGEST_NAME) -> str:
     """An option beside its row, in characters that the font holds."""
     if option == findings.DO_NOTHING:
         return voice.text("figure.do_nothing")
-    return Glyphs().shown(cut(option, LONGEST_NAME))
+    return Glyphs().shown(cut(option, longest))
 
 
 def _rows(
@@ -189,7 +189,7 @@ def _acceptability(voice: Voice, summary: Mapping[str, Any]) -> Figure:
     axes = figure.add_subplot()
     draw_curves(
         axes, answer, _colours(summary), curves["p_best"], scale=100.0,
-        label=lambda option: _label(voice, option),
+        label=lambda option: _label(voice, option, LONGEST_IN_LEGEND),
     )  # fmt: skip
     axes.plot(
         curves["factors"],

@@ -41,7 +41,7 @@ LEGEND_SHARE = 0.85
 LEGEND_IN = 0.5
 """Height of a legend that a page has room for."""
 
-NEAREST_TICKS = 0.08
+NEAREST_TICKS = 0.12
 """Share of the axis that ticks are apart."""
 
 

@@ -8,9 +8,9 @@ from reports import findings
 from reports.numbers import Notation, plain, spread_error
 from reports.wording import Run, Wording, Words, capital, joined, runs_of, shipped
 
-LONGEST_NAME, LONGEST_CELL, LONGEST_SOURCE = 80, 48, 40
-"""Characters of a text from a user's file in a sentence, in a table cell and of a source: longer
-ones would cost a third page."""
+LONGEST_NAME, LONGEST_CELL, LONGEST_SOURCE, LONGEST_UNIT = 80, 48, 40, 16
+"""Characters of a text from a user's file in a sentence and in a table cell, of a source and of a
+unit: longer ones would cost a third page."""
 
 
 def cut(text: str, longest: int) -> str:
@@ -62,7 +62,7 @@ class Voice:
     def unit(self, unit: str) -> str:
         """A unit behind a value, with the space before it; empty for a pure number."""
         key = f"units.{unit}"
-        shown = self.text(key) if key in self.wording else plain(unit)
+        shown = self.text(key) if key in self.wording else cut(unit, LONGEST_UNIT)
         return f"\u00a0{shown}" if shown else ""
 
     def value(self, value: float, unit: str = "") -> str:
