@@ -21,7 +21,8 @@ BLANK = (
 """In place of a figure, whose ticks are no figures of the run."""
 
 
-def markdown(run, **options):
+def markdown(run, *, drawn=True, **options):
+    """The same with and without figures, which stand beside it."""
     return render_markdown(memo_of(run, **options))
 
 
@@ -31,16 +32,16 @@ def figures_in(run, memo):
 
 def html(run, *, drawn=True, **options):
     memo = memo_of(run, **options)
-    figures = figures_in(run, memo) if drawn else _blank(memo)
+    figures = figures_in(run, memo) if drawn else blank(memo)
     return render_html(memo, figures)
 
 
 def pdf(run, *, drawn=True, **options):
     memo = memo_of(run, **options)
-    return render_pdf(memo, figures_in(run, memo) if drawn else _blank(memo))
+    return render_pdf(memo, figures_in(run, memo) if drawn else blank(memo))
 
 
-def _blank(memo):
+def blank(memo):
     return {block.name: BLANK for block in memo.blocks if isinstance(block, Figure)}
 
 
