@@ -17,6 +17,10 @@ CHECK_FIGURES = ("evidence",)
 COST_FIGURES = ("break_even", "acceptability", "expected_loss")
 
 
+LONGEST_TITLE, LONGEST_REQUEST = 120, 400
+"""Characters of a title and of a request: longer ones would push the decision off the page."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Particulars:
     """What only those who write the memo know; each may be empty.
@@ -106,11 +110,6 @@ def memo_of(
             )
         ),
     )
-
-
-LONGEST_TITLE = 120
-LONGEST_REQUEST = 400
-"""Characters of a title and of a request: longer ones would push the decision off the page."""
 
 
 def _page_of(voice: Voice) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ import pytest
 
 from reports.memo import main
 from reports.voice import LONGEST_NAME
-from tests.reports.memos import box, html_text, markdown, pdf_text, section
+from tests.reports.memos import NUMBER, box, html_text, invented, markdown, pdf_text, section
 from tests.reports.summaries import (
     CASES,
     averse,
@@ -29,51 +29,6 @@ from tests.reports.summaries import (
     unattainable,
 )
 from tests.reports.summaries import answer as answer_of
-
-
-def figures_of(value):
-    """All numbers of a summary, those inside its texts too."""
-    if isinstance(value, bool) or value is None:
-        return
-    if isinstance(value, int | float):
-        yield float(value)
-    elif isinstance(value, str):
-        yield from (float(part) for part in re.findall(r"\d+(?:\.\d+)?", value))
-    else:
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from figures_of(part)
-
-
-NUMBER = re.compile(
-    r"(?<![\w.#&])(−?\d[\d\u202f]*(?:\.\d+)?)(?![\w]|\.\d)"
-    r"(?:\s±\s[\d.\u202f]+)?(%|\spoints)?"
-)
-
-WORDS_OF_THE_TEMPLATE = {"90%", "50%", "10%", "80%", "95%"}
-"""Probabilities that the text itself defines: the quantiles."""
-
-
-def invented(text, *known):
-    """Figures of a text that are not a rounding of one in what it tells of."""
-    values = [value for one in known for value in figures_of(one)]
-    text = re.sub(r"(less than |more than |[<>]\s)[\d.]+%", "", text)
-    text = re.sub(r"\(figures/\w+\.(png|svg)\)", "", text)
-    found = []
-    for match in NUMBER.finditer(text):
-        digits, unit = match[1].replace("\u202f", "").replace("−", "-"), match[2] or ""
-        if digits + unit in WORDS_OF_THE_TEMPLATE:
-            continue
-        value = float(digits)
-        whole, _, fraction = digits.lstrip("-").partition(".")
-        step = 10.0 ** -len(fraction) if fraction else 10.0 ** (len(whole) - len(whole.rstrip("0")))
-        scale = 100.0 if unit else 1.0
-        if not any(
-            min(abs(scale * v - value), abs(-scale * v - value)) <= 0.5 * step * (1 + 1e-9)
-            for v in values
-        ):
-            found.append(match[0])
-    return found
-
 
 TOLD = {
     **CASES,

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.reports.memos import (
     blank,
     figures_in,
     html,
+    invented,
     markdown,
     parsed,
     pdf,
@@ -44,6 +46,7 @@ from tests.reports.summaries import (
     parameter,
     split_decision,
     summary,
+    unattainable,
 )
 
 STATED = Particulars(
@@ -75,6 +78,7 @@ HOSTILE = {
     "heading": "# heading",
     "number": "1. one",
     "rule": "---",
+    "addresses": "https://evil.example www.evil.example @someone a@b.example",
 }
 
 
@@ -171,6 +175,20 @@ def test_markdown_shows_hostile_text_as_text(kind):
     links = re.findall(r"\]\(([^)]*)\)", document)
     assert links == re.findall(r"\]\(([^)]*)\)", other)
     assert solid(unescape(document)).count(solid(plain(HOSTILE[kind]))[:24]) >= 12
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_markdown_is_read_as_text_by_a_parser_of_its_own(kind):
+    """markdown-it, an independent reading of CommonMark with tables."""
+    from markdown_it import MarkdownIt
+
+    def kinds(text):
+        tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+        inline = [child for token in tokens for child in token.children or ()]
+        return [token.type for token in (*tokens, *inline) if token.type != "text"]
+
+    memo, _ = under_siege(kind)
+    assert kinds(render_markdown(memo)) == kinds(calm(markdown))
 
 
 def test_typst_is_given_no_way_to_a_file():
@@ -433,6 +451,31 @@ def test_figures_use_one_colour_an_option_and_the_page_themes_it():
     drawn = document[document.index("<svg") :]
     assert not any(colour.lower() in drawn.lower() for colour in PALETTE)
     assert "var(--ink)" in drawn
+
+
+def test_every_character_that_is_shown_as_it_is_can_be_set():
+    """PDF/UA refuses a character without a glyph: none is left to chance."""
+    held = "".join(
+        chr(number)
+        for number in sorted(range(0x20, 0x30000), key=str)
+        if chr(number) == plain(chr(number)) and Glyphs().shown(chr(number)) == chr(number)
+    )
+    assert len(held) > 5000
+    memo = memo_of(summary(clear_winner()))
+    runs = tuple(
+        Run(text=isolated(held[i : i + 40]), strong=i % 80 == 0) for i in range(0, len(held), 40)
+    )
+    content = render_pdf(replace(memo, footer=runs and (runs,)), blank(memo))
+    assert len(read_pdf(content).pages) >= 2
+
+
+def test_figures_beside_their_rows_stand_in_the_run():
+    for base in (split_decision(), funded(), unattainable()):
+        run = summary(base)
+        for svg in figures_in(run, memo_of(run)).values():
+            beside = re.findall(r"<text[^>]*text-anchor: start[^>]*>([^<]*)</text>", svg)
+            assert beside
+            assert invented("; ".join(beside), run) == []
 
 
 def test_glyphs_spell_out_what_no_font_holds():
