@@ -49,7 +49,6 @@ def memo_of(
     *,
     wording: Wording | None = None,
     comparison: Mapping[str, Any] | None = None,
-    language: str = "en",
 ) -> Document:
     """The memo of a run.
 
@@ -63,8 +62,6 @@ def memo_of(
         Its words, English by default.
     comparison
         What changed since another run; None without one.
-    language
-        Tag of the wording's language.
 
     Returns
     -------
@@ -88,7 +85,7 @@ def memo_of(
     if any("…" in run.text for words in _texts(blocks) for run in words if run.foreign):
         footer.append(voice.say("footer.cut"))
     return Document(
-        language=language,
+        language=voice.text("page.language"),
         title=cut(stated.title, LONGEST_TITLE) or voice.text("page.title", scenario=scenario),
         particulars=tuple(_stated(voice, stated)),
         author=cut(stated.author, LONGEST_NAME),

@@ -330,7 +330,7 @@ def _sure_at_costs(voice: Voice, answer: Answer) -> Words:
     text: Words = ()
     if leader["option"] != one["option"]:
         text = voice.say(
-            "sure.disagree_cost",
+            "sure.disagree_cost" if economics["risk_tolerance"] is None else "sure.disagree_risk",
             leader=voice.opening(_priced(voice, economics, leader["option"])),
             share=voice.share(leader["p_best"], answer),
             loss=voice.estimate(leader["expected_loss"]),

@@ -302,6 +302,14 @@ def test_memo_with_costs_says_where_another_is_best_more_often():
     assert "halve_failures is the best choice more often (60.0" in sure
 
 
+def test_memo_with_a_risk_tolerance_does_not_speak_of_the_smaller_loss():
+    base = averse()
+    base["economics"]["options"][2]["p_best"]["value"] = 0.6
+    sure = box(markdown(summary(base)), "How sure")
+    assert "smaller loss" not in sure
+    assert "follows the certainty equivalent" in sure
+
+
 def test_memo_without_costs_does_not_speak_of_them():
     memo = markdown(summary(split_decision()))
     for word in ("at its cost", "budget", "acceptability", "Net value", "If prices move"):
