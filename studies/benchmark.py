@@ -34,6 +34,10 @@ SECTIONS = {
         module="studies.performance.commands",
         summary="whole commands: starts, cold and cached runs, memory against draws",
     ),
+    "scaling": Section(
+        module="studies.performance.scaling",
+        summary="a study of a minute over 1 and 2 processes and 1, 2 and 4 Dask workers",
+    ),
 }
 """In the order they are measured."""
 
