@@ -46,6 +46,10 @@ SECTIONS = {
         module="studies.performance.engines",
         summary="the same formulas with NumPy, numexpr, Numba and JAX",
     ),
+    "scaling": Section(
+        module="studies.performance.scaling",
+        summary="a study of a minute over 1 and 2 processes and 1, 2 and 4 Dask workers",
+    ),
 }
 """In the order they are measured."""
 

@@ -5,6 +5,7 @@ An engine takes tasks as it has room for them and gives back what has ended, in 
 
 import pickle
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -24,7 +25,7 @@ ONE_THREAD = {
 }
 """What keeps libraries to one thread a worker: the workers are the parallelism."""
 
-_POLL_S = 3600.0
+_HANDED_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,7 @@ class Engine(Protocol):
     """Something that runs tasks."""
 
     repeated: int
-    """Tasks that were run again because their worker died."""
+    """Tasks that were given out again because their worker died."""
 
     @property
     def capacity(self) -> int:
@@ -226,7 +227,7 @@ class Processes:
 
         while True:
             self._dispatch()
-            done, _ = wait(self._running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
+            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
             found = [reply for future in done if (reply := self._reply(future)) is not None]
             if found:
                 return found
@@ -251,7 +252,7 @@ class Processes:
                     env=ONE_THREAD,
                 )
             future = self._executor.submit(run_sent, job.index, job.task.packed(), job.digest)
-        self._running[future] = job
+            self._running[future] = job
 
     def _reply(self, future: Any) -> Reply | None:
         from concurrent.futures import BrokenExecutor
@@ -282,7 +283,7 @@ class Processes:
             (job,) = lost
             self._deaths[job.index] = self._deaths.get(job.index, 0) + 1
             if self._deaths[job.index] >= MOST_DEATHS:
-                return died(job)
+                return died(job, MOST_DEATHS)
         self._suspects.extendleft(reversed(lost))
         self.repeated += len(lost)
         self._say(f"a process died: {counted(len(lost), 'task')} under way or next to run again")
@@ -290,6 +291,12 @@ class Processes:
 
     def _stop(self) -> None:
         if self._executor is not None:
+            # The executor's thread trips over what it has not yet handed to a process.
+            until = time.monotonic() + _HANDED_S
+            while time.monotonic() < until and not all(
+                f.running() or f.done() for f in self._running
+            ):
+                time.sleep(0.001)
             self._executor.shutdown(wait=True, kill_workers=True)
             self._executor = None
 
@@ -315,15 +322,15 @@ def deaf_children() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def died(job: Job) -> Reply:
-    """The failure of a task whose workers die."""
+def died(job: Job, times: int) -> Reply:
+    """The failure of a task whose workers died so many times."""
     task = job.task
     return Reply(
         index=job.index,
         failure=Failure(
             task=task.name,
             inputs=task.inputs(),
-            reason=f"its worker died {MOST_DEATHS} times, killed from outside or out of memory",
+            reason=f"its worker died {times} times, killed from outside or out of memory",
         ),
     )
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.errors import InputError, Problem
-from studies.execution.tables import ROWS_OF_A_GROUP, common_schema, read_part
+from studies.execution.tables import ROWS_OF_A_GROUP, read_part, schema_of, unified
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,6 +157,10 @@ class Store:
                 found.add(index)
         return found, damaged
 
+    def finished(self) -> int:
+        """Parts that are in their place."""
+        return sum(1 for _ in (self.directory / PARTS).glob("[0-9]*.parquet"))
+
     def put(self, index: int, content: bytes) -> None:
         """Keep the part of a task: whole on disk when this returns.
 
@@ -188,12 +192,25 @@ class Store:
         """
         table = read_part(self.part(index), self._digests[index])
         if table is None:
-            raise InputError.single(
-                message="this part is damaged or gone",
-                source=str(self.part(index)),
-                remedy="run the same command again: it computes what is missing",
-            )
+            raise self._damaged(index)
         return table
+
+    def _damaged(self, index: int) -> InputError:
+        return InputError.single(
+            message="this part is damaged or gone",
+            source=str(self.part(index)),
+            remedy="run the same command again: it computes what is missing",
+        )
+
+    def _schema(self, name: str, members: Sequence[int]) -> "pa.Schema":
+        """The columns that all parts of a table share."""
+        found = None
+        for index in members:
+            schema = schema_of(self.part(index), self._digests[index])
+            if schema is None:
+                raise self._damaged(index)
+            found = unified(found, schema, name, self.part(index).name)
+        return found
 
     def assemble(self, name: str) -> Path:
         """Write a table of all parts in the order of the tasks.
@@ -209,7 +226,7 @@ class Store:
         members = [index for index, table in enumerate(self._tables) if table == name]
         if not members:
             raise InputError.single(message=f"no task belongs to table {name!r}", source="tasks")
-        schema = common_schema((self.part(index) for index in members), name)
+        schema = self._schema(name, members)
         target = self.directory / TABLES / f"{name}.parquet"
         partial = target.with_name(f".{target.name}")
         with writing(self.directory):

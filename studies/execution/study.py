@@ -1,6 +1,6 @@
 """Run many tasks: in memory, or as a study that streams to disk and can be interrupted."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -74,7 +74,7 @@ class Outcome:
     resumed
         How many were finished before this run.
     repeated
-        How many were run again because their worker died.
+        How many were given out again because their worker died.
     """
 
     store: Store
@@ -148,7 +148,7 @@ class Outcome:
             As in the block, with what is kept.
         """
         self.require_complete()
-        with keeping(self.store, self.done, self.total):
+        with keeping(self.store, self.total):
             yield
             self.store.discard()
 
@@ -274,7 +274,7 @@ def run_study(
             for index, task in enumerate(tasks)
             if index not in done
         )
-        with keeping(store, done, len(digests)):
+        with keeping(store, len(digests)):
             if resumed < len(digests):
                 with engine_of(execution, shared, progress) as engine:
                     for reply in replies(engine, jobs):
@@ -322,7 +322,7 @@ def engine_of(execution: Execution, shared: Mapping[str, Any], progress: Progres
 
 
 @contextmanager
-def keeping(store: Store, done: Collection[int], total: int) -> Iterator[None]:
+def keeping(store: Store, total: int) -> Iterator[None]:
     """Say of a study that ends early what is kept; one without results leaves no trace.
 
     Raises
@@ -333,13 +333,15 @@ def keeping(store: Store, done: Collection[int], total: int) -> Iterator[None]:
     try:
         yield
     except (InputError, KeyboardInterrupt) as error:
-        if not done:
+        # Counted on disk: an interruption may have come between a part and its being noted.
+        finished = store.finished()
+        if finished == 0:
             with suppress(InputError):
                 store.discard()
             raise
         kept = Problem(
             source=str(store.directory),
-            message=f"{len(done):,} of {counted(total, 'task')} {are(len(done))} finished and kept",
+            message=f"{finished:,} of {counted(total, 'task')} {are(finished)} finished and kept",
             remedy="the same command goes on with them",
         )
         if isinstance(error, InputError):
