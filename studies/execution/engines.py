@@ -3,18 +3,19 @@
 An engine takes tasks as it has room for them and gives back what has ended, in any order.
 """
 
+import os
 import pickle
 import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from model.errors import InputError
 from studies.execution.tables import part_of
-from studies.execution.tasks import Failure, Task, failed
+from studies.execution.tasks import Failure, Task, failed, packed, telling
 
 MOST_DEATHS = 3
 """Times that a task's worker may die before the task counts as failed."""
@@ -25,7 +26,7 @@ ONE_THREAD = {
 }
 """What keeps libraries to one thread a worker: the workers are the parallelism."""
 
-_HANDED_S = 2.0
+_HANDED_S, _WATCH_S = 2.0, 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +132,7 @@ def packed_shared(shared: Mapping[str, Any]) -> bytes:
         If they cannot be.
     """
     try:
-        return pickle.dumps(dict(shared), protocol=5)
+        return packed(dict(shared))
     except Exception as error:
         raise InputError.single(
             message=f"cannot be sent to a worker ({error})", source="shared inputs"
@@ -145,28 +146,30 @@ class InProcess:
     ----------
     shared
         Inputs of every task.
+    say
+        Told what tasks say they are doing.
     """
 
     capacity = 1
 
-    def __init__(self, shared: Mapping[str, Any]) -> None:
+    def __init__(self, shared: Mapping[str, Any], say: Callable[[str], None]) -> None:
         self.repeated = 0
         self._shared = shared
+        self._say = say
         self._held: deque[Job] = deque()
-        self._limits: AbstractContextManager[object] | None = None
+        self._cleanup = ExitStack()
 
     def __enter__(self) -> Self:
         """Keep libraries to one thread, as on every engine: sums depend on their order."""
         from threadpoolctl import threadpool_limits
 
-        self._limits = threadpool_limits(limits=1)
-        self._limits.__enter__()
+        self._cleanup.enter_context(threadpool_limits(limits=1))
+        self._cleanup.enter_context(telling(self._say))
         return self
 
     def __exit__(self, *_: object) -> None:
         """Let libraries have their threads again."""
-        if self._limits is not None:
-            self._limits.__exit__(None, None, None)
+        self._cleanup.close()
 
     def submit(self, job: Job) -> None:
         """Take a task."""
@@ -248,7 +251,7 @@ class Processes:
                 self._executor = ProcessPoolExecutor(
                     max_workers=self._workers,
                     initializer=prepare,
-                    initargs=(self._shared,),
+                    initargs=(self._shared, os.getpid()),
                     env=ONE_THREAD,
                 )
             future = self._executor.submit(run_sent, job.index, job.task.packed(), job.digest)
@@ -355,10 +358,19 @@ _shared_here: dict[str, Any] = {}
 """Of a worker process: the bytes of the shared inputs, and once used the inputs."""
 
 
-def prepare(shared: bytes) -> None:
-    """Begin a worker process."""
+def prepare(shared: bytes, parent: int) -> None:
+    """Begin a worker process: one that ends when its parent is gone, however that ended."""
+    import threading
+
     _shared_here.clear()
     _shared_here["sent"] = shared
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def run_sent(index: int, packed: bytes, digest: str | None) -> Reply:

@@ -308,7 +308,7 @@ def engine_of(execution: Execution, shared: Mapping[str, Any], progress: Progres
     """
     match execution.engine:
         case "in-process":
-            return InProcess(shared)
+            return InProcess(shared, progress.say)
         case "processes":
             return Processes(execution.workers, shared, progress.note)
         case "dask":
