@@ -12,11 +12,8 @@ from studies.execution.options import add_execution_options, execution_of
 
 if TYPE_CHECKING:
     from decision.inputs import Inputs
-    from decision.progress import Progress
     from priors.draws import Draws
     from studies.drivers.study import Plan
-    from studies.execution.options import Execution
-    from studies.execution.study import Outcome
 
 EXIT_UNCONVERGED = 3
 
@@ -244,44 +241,6 @@ def draw_for(
     return inputs, draws, inputs.source, reasons
 
 
-def study_all(
-    inputs: "Inputs",
-    draws: "Draws",
-    plan: "Plan",
-    place: Path,
-    *,
-    source: str,
-    digest: str,
-    execution: "Execution",
-    progress: "Progress",
-) -> "Outcome":
-    """Study every question of the inputs.
-
-    One question alone is spread over threads of this process instead of over processes.
-    """
-    from dataclasses import replace
-
-    from studies.drivers.regimes import regime_tasks
-    from studies.execution.study import run_study
-
-    if len(inputs.questions) == 1 and execution.engine == "processes":
-        plan = replace(plan, jobs=execution.workers)
-        execution = replace(execution, engine="in-process", jobs=1)
-    return run_study(
-        regime_tasks(inputs.questions),
-        place,
-        study=STUDY,
-        shared={
-            "draws": draws,
-            "catalogue": inputs.catalogue if source == "prior" else None,
-            "plan": plan,
-        },
-        facts={"digest": digest},
-        execution=execution,
-        progress=progress,
-    )
-
-
 def provenance_of(inputs: "Inputs", digest: str) -> dict[str, Any]:
     """What made the study."""
     from decision.origin import git_commit, versions
@@ -344,7 +303,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from reports.driver_figures import write_driver_figures
     from studies.drivers.copula import split_constant
     from studies.drivers.place import find_study, require_free
-    from studies.drivers.regimes import answers_of
+    from studies.drivers.regimes import answers_of, study_all
     from studies.drivers.summary import content_of
     from studies.drivers.words import render
     from studies.execution.store import unfinished
@@ -368,6 +327,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 draws,
                 plan,
                 unfinished(directory.with_name(f"{directory.name}.drivers")),
+                study=STUDY,
                 source=source,
                 digest=digest,
                 execution=execution,

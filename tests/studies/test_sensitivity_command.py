@@ -125,7 +125,7 @@ def test_study_is_found_again_without_computing(study, capsys, monkeypatch):
     def stop(*args, **options):
         raise AssertionError
 
-    monkeypatch.setattr(sensitivity, "study_all", stop)
+    monkeypatch.setattr(regimes, "study_all", stop)
     before = digests(study)
     assert sensitivity.main([*PRIORS, "--samples", "64", "--out", str(study)]) == 0
     text = capsys.readouterr().out
