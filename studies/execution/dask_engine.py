@@ -17,7 +17,6 @@ from studies.execution.engines import (
     Job,
     Reply,
     counted,
-    deaf_children,
     died,
     named,
     packed_shared,
@@ -25,6 +24,7 @@ from studies.execution.engines import (
 )
 from studies.execution.fingerprint import fingerprint
 from studies.execution.options import Execution
+from studies.execution.processes import deaf_children
 from studies.execution.tasks import LISTED, failed
 
 INSTALL = "pip install 'fundworthy[dask]'"
@@ -71,6 +71,7 @@ class DaskEngine:
         self._client: Any = None
         self._shared: Any = None
         self._threads = 1
+        self._deserted = False
         self._running: dict[str, tuple[Job, Any]] = {}
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._lost: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
@@ -269,8 +270,9 @@ class DaskEngine:
 
     def _look(self) -> None:
         threads = sum(self._client.nthreads().values())
-        if threads == 0:
+        if threads == 0 and not self._deserted:
             self._say(f"no worker is left at {self._address}: waiting for one")
+        self._deserted = threads == 0
         self._threads = max(1, threads)
 
     def _event(self, event: tuple[float, Mapping[str, Any]]) -> None:

@@ -10,7 +10,7 @@ from decision.origin import code_digest
 from decision.progress import Progress
 from model.errors import FundworthyError, InputError, Problem
 from studies.execution.digests import digest_of
-from studies.execution.engines import Engine, InProcess, Job, Processes, counted, replies
+from studies.execution.engines import Engine, InProcess, Job, counted, replies
 from studies.execution.fingerprint import versions_of_results
 from studies.execution.options import ENGINES, Execution
 from studies.execution.store import FAILURES, FORMAT, Store
@@ -214,7 +214,8 @@ def run_study(
     Parameters
     ----------
     tasks
-        What to run: functions that return a data frame or an Arrow table. Iterated over twice.
+        What to run: functions that return a data frame or an Arrow table. Iterated over several
+        times.
     directory
         Where the study is kept until its results are in their place.
     study
@@ -256,8 +257,7 @@ def run_study(
         "versions": versions_of_results(),
     }
     store = Store(directory, manifest, [table for _, table in described], digests)
-    store.open(resume=execution.resume)
-    with store.locked():
+    with store.opened(resume=execution.resume):
         done, damaged = store.done()
         if damaged:
             progress.note(f"damaged and computed again: {counted(damaged, 'part')} in {directory}")
@@ -308,8 +308,10 @@ def engine_of(execution: Execution, shared: Mapping[str, Any], progress: Progres
     """
     match execution.engine:
         case "in-process":
-            return InProcess(shared)
+            return InProcess(shared, progress.say)
         case "processes":
+            from studies.execution.processes import Processes
+
             return Processes(execution.workers, shared, progress.note)
         case "dask":
             from studies.execution.dask_engine import DaskEngine

@@ -163,6 +163,23 @@ def test_table_over_many_row_groups_does_not_depend_on_parts(
     assert pq.read_table(table).equals(pq.read_table(whole.table()))
 
 
+def test_study_that_is_being_run_is_not_discarded(tmp_path: Path) -> None:
+    outcome = run_study(row_tasks(3), tmp_path / "s", study="test")
+    with (
+        outcome.store.opened(resume=True),
+        pytest.raises(InputError, match="this study is being run"),
+    ):
+        run_study(row_tasks(3), tmp_path / "s", study="test", execution=ANEW)
+    assert outcome.store.finished() == 3
+
+
+def test_facts_that_are_tuples_are_the_same_when_read_back(tmp_path: Path) -> None:
+    facts = {"only": ("a", "b"), "share": 0.1}
+    for _ in range(2):
+        outcome = run_study(row_tasks(2), tmp_path / "s", study="test", facts=facts)
+    assert outcome.resumed == 2
+
+
 def test_study_that_was_moved_goes_on(tmp_path: Path) -> None:
     run_study(row_tasks(3), tmp_path / "s", study="test")
     shutil.move(tmp_path / "s", tmp_path / "elsewhere")
