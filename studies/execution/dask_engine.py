@@ -17,15 +17,15 @@ from studies.execution.engines import (
     Job,
     Reply,
     counted,
-    deaf_children,
     died,
     named,
     packed_shared,
     run_packed,
 )
-from studies.execution.fingerprint import BETWEEN, PYTHON, fingerprint
+from studies.execution.fingerprint import fingerprint
 from studies.execution.options import Execution
-from studies.execution.tasks import failed
+from studies.execution.processes import deaf_children
+from studies.execution.tasks import LISTED, failed
 
 INSTALL = "pip install 'fundworthy[dask]'"
 
@@ -71,6 +71,7 @@ class DaskEngine:
         self._client: Any = None
         self._shared: Any = None
         self._threads = 1
+        self._deserted = False
         self._running: dict[str, tuple[Job, Any]] = {}
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._lost: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
@@ -153,8 +154,8 @@ class DaskEngine:
 
         try:
             reply = future.result()
-        except KilledWorker:
-            return died(job)
+        except KilledWorker as error:
+            return died(job, error.allowed_failures + 1)
         except (CancelledError, OSError):
             # Dask cancels what it has under way when the scheduler goes.
             raise self._gone() from None
@@ -244,28 +245,34 @@ class DaskEngine:
 
     def _compare(self) -> None:
         """Refuse a cluster whose code or versions are not those of this process."""
-        found = self._client.run(fingerprint, on_error="return")
-        missing = {a: error for a, error in found.items() if isinstance(error, Exception)}
+        found = {f"scheduler {self._address}": self._on_scheduler()}
+        for address, value in self._client.run(fingerprint, on_error="return").items():
+            found[f"worker {address}"] = value
+        missing = {place: error for place, error in found.items() if isinstance(error, Exception)}
         if missing:
-            address, error = next(iter(missing.items()))
-            raise InputError.single(
-                message=f"fundworthy cannot be used on worker {address} ({error})",
-                source="--scheduler",
-                path=str(self._address),
-                remedy="install the same version there as here",
+            raise InputError(
+                Problem(
+                    source=place,
+                    message=f"fundworthy cannot be used there ({error})",
+                    remedy="install the same version there as here",
+                )
+                for place, error in list(missing.items())[:LISTED]
             )
-        scheduler = self._client.get_versions()["scheduler"]["packages"]
-        theirs = {name: value for name, value in scheduler.items() if name in (PYTHON, *BETWEEN)}
-        theirs[PYTHON] = str(theirs[PYTHON]).removesuffix(".final.0")
-        named_all = {f"worker {address}": value for address, value in found.items()}
-        problems = list(differences({f"scheduler {self._address}": theirs, **named_all}))
+        problems = differences(found)
         if problems:
             raise InputError(problems)
 
+    def _on_scheduler(self) -> Any:
+        try:
+            return self._client.run_on_scheduler(fingerprint)
+        except Exception as error:
+            return error
+
     def _look(self) -> None:
         threads = sum(self._client.nthreads().values())
-        if threads == 0:
+        if threads == 0 and not self._deserted:
             self._say(f"no worker is left at {self._address}: waiting for one")
+        self._deserted = threads == 0
         self._threads = max(1, threads)
 
     def _event(self, event: tuple[float, Mapping[str, Any]]) -> None:
@@ -324,7 +331,7 @@ def run_there(
     return run_packed(index, packed, digest, shared) if here == expected else here
 
 
-def differences(found: Mapping[str, Mapping[str, str]]) -> list[Problem]:
+def differences(found: Mapping[str, Any]) -> list[Problem]:
     """What is not the same here as elsewhere, each difference once.
 
     Parameters
