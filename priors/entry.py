@@ -1,6 +1,7 @@
-"""What a cached posterior holds besides its netCDF: draws, diagnostics, summary, notes."""
+"""What a cached posterior holds besides its netCDF: what a command needs of it at once."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,22 @@ from numpy.typing import NDArray
 
 from priors.diagnostics import Diagnostics, Row, SummaryRow
 from priors.draws import Draws, make_draws
+from priors.predictive_check import PredictiveCheck
 
 type Arrays = Mapping[str, NDArray[np.generic]]
+type Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Parts of a posterior as they were packed; see :class:`priors.posterior.Posterior`."""
+
+    draws: Draws
+    diagnostics: Diagnostics
+    summary: tuple[SummaryRow, ...]
+    notes: tuple[str, ...]
+    log_likelihood: Mapping[str, Floats]
+    checks: tuple[PredictiveCheck, ...]
 
 
 def pack(
@@ -18,10 +33,13 @@ def pack(
     summary: Sequence[SummaryRow],
     *,
     notes: Sequence[str],
+    log_likelihood: Mapping[str, Floats],
+    checks: Sequence[PredictiveCheck],
 ) -> tuple[Arrays, dict[str, object]]:
     """Arrays and plain data to be written; every number keeps all its digits."""
     arrays: dict[str, NDArray[np.generic]] = {
-        "columns": np.array([draws.columns[path] for path in draws.paths])
+        "columns": np.array([draws.columns[path] for path in draws.paths]),
+        "log_likelihood": np.array(list(log_likelihood.values())),
     }
     if draws.chain is not None:
         arrays["chain"] = draws.chain
@@ -31,13 +49,13 @@ def pack(
         "notes": list(notes),
         "diagnostics": diagnostics.as_mapping(),
         "summary": [[row.name, row.prior, row.posterior] for row in summary],
+        "observations": list(log_likelihood),
+        "checks": [asdict(check) for check in checks],
     }
 
 
-def unpack(
-    arrays: Arrays, description: Mapping[str, Any]
-) -> tuple[Draws, Diagnostics, tuple[SummaryRow, ...], tuple[str, ...]]:
-    """Draws, diagnostics, summary and notes as they were packed."""
+def unpack(arrays: Arrays, description: Mapping[str, Any]) -> Kept:
+    """Everything as it was packed."""
     notes = tuple(description["notes"])
     chain = arrays.get("chain")
     draws = make_draws(
@@ -58,4 +76,17 @@ def unpack(
         SummaryRow(name=name, prior=tuple(prior), posterior=tuple(posterior))
         for name, prior, posterior in description["summary"]
     )
-    return draws, diagnostics, summary, notes
+    return Kept(
+        draws=draws,
+        diagnostics=diagnostics,
+        summary=summary,
+        notes=notes,
+        log_likelihood=dict(
+            zip(
+                description["observations"],
+                arrays["log_likelihood"].astype(np.float64),
+                strict=True,
+            )
+        ),
+        checks=tuple(PredictiveCheck(**check) for check in description["checks"]),
+    )

@@ -6,8 +6,9 @@ python -m priors.posterior --scenario reference_405b_16k --draws 5000
 import argparse
 import shutil
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +28,11 @@ from priors.diagnostics import (
 )
 from priors.draws import Draws, make_draws
 from priors.entry import pack, unpack
-from priors.likelihood import Likelihood
+from priors.likelihood import Likelihood, by_observation
 from priors.likelihoods import auxiliary_of, likelihoods_of
 from priors.observations import Evidence, touched_paths
 from priors.population import Population, draw_values, plan_population
+from priors.predictive_check import PredictiveCheck, check_predictions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -67,6 +69,10 @@ class Posterior:
         The whole posterior on disk, None where it is not cached.
     build
         Makes the tree where it is not on disk.
+    log_likelihood
+        Log likelihood of each observation at each kept draw, shape (draws,), by its id.
+    checks
+        Of every observation against what the posterior predicts.
     """
 
     draws: Draws
@@ -76,6 +82,8 @@ class Posterior:
     notes: tuple[str, ...]
     netcdf: Path | None
     build: "Callable[[], xr.DataTree] | None"
+    log_likelihood: Mapping[str, Floats] = field(default_factory=dict)
+    checks: tuple[PredictiveCheck, ...] = ()
 
     def tree(self) -> "xr.DataTree":
         """The ArviZ object: posterior, prior, predictive groups, data, sampler statistics."""
@@ -175,15 +183,17 @@ def condition(
             store.discard(entry)
         else:
             if found is not None:
-                cached, diagnostics, summary, notes = unpack(*found)
+                kept = unpack(*found)
                 return Posterior(
-                    draws=cached,
-                    diagnostics=diagnostics,
-                    summary=summary,
+                    draws=kept.draws,
+                    diagnostics=kept.diagnostics,
+                    summary=kept.summary,
                     digest=digest,
-                    notes=notes,
+                    notes=kept.notes,
                     netcdf=entry / store.NETCDF_FILE,
                     build=None,
+                    log_likelihood=kept.log_likelihood,
+                    checks=kept.checks,
                 )
         store.prepare(entry.parent)
     fresh = _sample(
@@ -230,6 +240,7 @@ def _sample(
     if not diagnostics.converged:
         notes = (*notes, "the sampler did not converge: " + "; ".join(diagnostics.reasons))
 
+    @once
     def build() -> "xr.DataTree":
         from priors.inference_data import build_tree
 
@@ -267,6 +278,8 @@ def _sample(
         notes=notes,
         netcdf=None,
         build=build,
+        log_likelihood=by_observation(likelihoods, kept),
+        checks=check_predictions(build()),
     )
 
 
@@ -320,7 +333,14 @@ def _keep(fresh: Posterior, entry: Path, tell: Progress) -> Posterior:
     new = store.temporary_entry(entry.parent)
     try:
         fresh.write_netcdf(new / store.NETCDF_FILE)
-        arrays, description = pack(fresh.draws, fresh.diagnostics, fresh.summary, notes=fresh.notes)
+        arrays, description = pack(
+            fresh.draws,
+            fresh.diagnostics,
+            fresh.summary,
+            notes=fresh.notes,
+            log_likelihood=fresh.log_likelihood,
+            checks=fresh.checks,
+        )
         store.write_arrays(new, arrays, description)
         store.publish(new, entry)
     except OSError as error:

@@ -74,7 +74,8 @@ class Megatron:
         elif "batch size" in text:
             return None
         seconds = float(elapsed) * 1e-3
-        if not (seconds > 0.0 and batch.strip().isdecimal()) or (not flops and "FLOP" in text):
+        batch = batch.strip()
+        if not (seconds > 0.0 and batch.isdecimal()) or (not flops and "FLOP" in text):
             return None
         tflops = float(flops) if flops else nan
         return found.start(), Row(int(step), seconds, tflops, nan, nan, nan, int(batch))
