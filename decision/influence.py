@@ -1,18 +1,12 @@
 """What each observation does to the ranking: every one left out in turn.
 
-Without observation i the posterior is p(θ | y) / p(y_i | θ), up to a constant: the draws stay and
-their weights change, w ∝ 1 / p(y_i | θ), the largest smoothed by a Pareto tail. Where the shape k
-of that tail is above 0.7 the draws at hand do not cover that posterior, and it is sampled anew.
+:mod:`priors.left_out` weights the draws for the posterior without an observation. Where its weights
+are not to be trusted, that posterior is sampled anew.
 
-Shapes: n draws, K options, m observations.
-
-References
-----------
-Gelfand, Dey & Chang 1992, Model determination using predictive distributions.
-Vehtari, Simpson, Gelman, Yao & Gabry 2024, Pareto smoothed importance sampling.
+Shapes: n draws, K options.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,12 +16,10 @@ from numpy.typing import NDArray
 from decision.outcomes import Outcomes
 from decision.precision import Layout, mean_error
 from decision.ranking import first_place_credit, regret
+from priors.left_out import LeftOut
 
 type Floats = NDArray[np.float64]
 type Method = Literal["reweighted", "refitted"]
-
-MOST_K = 0.7
-"""Above this Pareto shape weights are not to be trusted."""
 
 NOTABLE_SHIFT = 0.05
 """Change of a share of first places from which an observation is named."""
@@ -110,32 +102,6 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """Importance weights of draws for the posterior without one observation.
-
-    Parameters
-    ----------
-    values
-        Shape (n,), summing to 1.
-    pareto_k
-        Shape of their tail.
-    """
-
-    values: Floats
-    pareto_k: float
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the draws cover the posterior without the observation."""
-        return bool(self.pareto_k <= MOST_K)
-
-    @property
-    def effective(self) -> float:
-        """How many draws of equal weight they are worth, 1/Σw²."""
-        return float(1.0 / np.sum(self.values**2))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Influence:
     """The ranking without one observation, beside that with it.
 
@@ -185,30 +151,6 @@ class Influence:
         return self.recommended_changes or move > max(NOTABLE_SHIFT, BEYOND_ERROR * self.mcse)
 
 
-def weights_without(log_likelihood: Mapping[str, Floats]) -> dict[str, Weights]:
-    """Weights of the draws for each observation left out, by its id.
-
-    Parameters
-    ----------
-    log_likelihood
-        Of each observation at each draw, shape (n,).
-    """
-    from arviz_stats.base.array import array_stats
-
-    found = {}
-    for name, density in log_likelihood.items():
-        if np.ptp(density) == 0.0:
-            # It touches nothing that is uncertain.
-            equal = np.full(density.size, 1.0 / density.size)
-            found[name] = Weights(values=equal, pareto_k=-np.inf)
-            continue
-        smoothed, shape = array_stats.psislw(-density)  # type: ignore[no-untyped-call]
-        values = np.exp(np.reshape(smoothed, -1))
-        tail = float(np.reshape(shape, -1)[0])
-        found[name] = Weights(values=values / values.sum(), pareto_k=tail)
-    return found
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Figures:
     """What a ranking says of weighted draws; (K,) each."""
@@ -242,31 +184,45 @@ class _Figures:
         )
 
 
-def reweighted(ranked: Ranked, weights: Mapping[str, Weights]) -> list[Influence]:
-    """The ranking under each set of weights.
+def reweighted(
+    ranked: Ranked, left_out: Sequence[LeftOut], moved: Callable[[LeftOut], Ranked]
+) -> list[Influence]:
+    """The ranking under the weights of each observation left out.
 
-    The error of a change is that of the mean of n·w·(x − x̄_w) − (x − x̄): both means are of the
-    same draws, so that what they share cancels.
+    The error of a change is that of the mean of n·w·(x' − x̄_w) − (x − x̄), x' being x at the place
+    that the draw was moved to and w zero for draws that are not used: what both means share
+    cancels.
+
+    Parameters
+    ----------
+    ranked
+        With all observations.
+    left_out
+        Weights of the draws.
+    moved
+        Ranks the draws that are used at the places they were moved to.
     """
-    draws = ranked.outcomes.draws
-    whole = _Figures.of(ranked)
-    withouts = [_Figures.of(ranked, one.values) for one in weights.values()]
-    moved = [_most_moved(whole, without) for without in withouts]
-    pairs = np.empty((draws, len(weights)))
-    for place, (one, without) in enumerate(zip(weights.values(), withouts, strict=True)):
-        option = moved[place]
-        credit = ranked.credit[:, option]
-        pairs[:, place] = draws * one.values * (credit - without.shares[option])
-        pairs[:, place] -= credit - whole.shares[option]
-    errors = mean_error(pairs, ranked.layout) if weights else ()
+    whole, draws = _Figures.of(ranked), ranked.outcomes.draws
+    found, pairs = [], np.empty((draws, len(left_out)))
+    for place, one in enumerate(left_out):
+        there, weights = ranked, np.zeros(draws)
+        weights[one.rows] = one.weights
+        if one.moved:
+            there, weights = moved(one), one.weights
+        without = _Figures.of(there, weights)
+        option = _most_moved(whole, without)
+        credit = there.credit[:, option] - without.shares[option]
+        pairs[:, place] = whole.shares[option] - ranked.credit[:, option]
+        rows = one.rows if one.moved else slice(None)
+        pairs[rows, place] += draws * weights * credit
+        found.append((one, without, option))
+    errors = mean_error(pairs, ranked.layout) if found else ()
     return [
         _influence(
-            name, whole, without, method="reweighted", pareto_k=one.pareto_k,
+            one.id, whole, without, method="reweighted", pareto_k=one.pareto_k,
             effective=one.effective, option=option, mcse=float(error),
         )
-        for (name, one), without, option, error in zip(
-            weights.items(), withouts, moved, errors, strict=True
-        )
+        for (one, without, option), error in zip(found, errors, strict=True)
     ]  # fmt: skip
 
 
@@ -288,12 +244,16 @@ def refitted(name: str, ranked: Ranked, anew: Ranked, *, pareto_k: float) -> Inf
     return _influence(
         name, whole, without, method="refitted", pareto_k=pareto_k,
         effective=float(anew.layout.effective(anew.credit[:, option])),
-        option=option, mcse=float(np.hypot(*errors)),
+        option=option, mcse=float(np.hypot(errors[0], errors[1])),
     )  # fmt: skip
 
 
 def influences(
-    ranked: Ranked, weights: Mapping[str, Weights], anew: Callable[[str], Ranked]
+    ranked: Ranked,
+    left_out: Sequence[LeftOut],
+    *,
+    moved: Callable[[LeftOut], Ranked],
+    anew: Callable[[str], Ranked],
 ) -> list[Influence]:
     """Every observation left out, the most influential first.
 
@@ -301,18 +261,20 @@ def influences(
     ----------
     ranked
         With all observations.
-    weights
-        By observation.
+    left_out
+        Weights for each.
+    moved
+        Ranks the draws at the places they were moved to.
     anew
-        Ranks a posterior without an observation, for weights that are not to be trusted.
+        Ranks a posterior sampled without an observation, for weights that are not to be trusted.
     """
-    found = reweighted(ranked, {name: one for name, one in weights.items() if one.trusted})
+    found = reweighted(ranked, [one for one in left_out if one.trusted], moved)
     found += [
-        refitted(name, ranked, anew(name), pareto_k=one.pareto_k)
-        for name, one in weights.items()
+        refitted(one.id, ranked, anew(one.id), pareto_k=one.pareto_k)
+        for one in left_out
         if not one.trusted
     ]
-    order = list(weights)
+    order = [one.id for one in left_out]
     return sorted(
         found,
         key=lambda one: (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from decision.inputs import Inputs
-    from decision.left_out import LeftOut
+    from decision.omissions import Omissions
     from decision.outcomes import Question
     from decision.summary import Answer
     from priors.catalogue import Catalogue
@@ -128,7 +128,7 @@ def answer_all(
     jobs: int,
     advance: Callable[[int], None],
     find_drivers: "Callable[[Question, Draws, Catalogue | None], Mapping[str, Any]]",
-    left_out: "LeftOut | None",
+    omissions: "Omissions | None",
 ) -> "list[Answer]":
     """Rank under every regime asked for."""
     from decision.outcomes import CHUNK, evaluate
@@ -192,8 +192,8 @@ def answer_all(
                 costs=costs,
                 drivers=drivers,
                 influence=None
-                if left_out is None
-                else left_out.influences(question, outcomes, draws.chain, economics),
+                if omissions is None
+                else omissions.influences(question, outcomes, economics),
             )
         )
     return answers
@@ -219,11 +219,11 @@ def compute(
         total = inputs.draws * len(inputs.questions)
         compared = prior is not None and prior is not draws
         progress.start(f"ranking {inputs.draws:,} draws", total * (2 if compared else 1))
-        left_out = None
-        if posterior is not None and posterior.log_likelihood:
-            from decision.left_out import LeftOut
+        omissions = None
+        if posterior is not None and posterior.left_out:
+            from decision.omissions import Omissions
 
-            left_out = LeftOut(inputs, posterior.log_likelihood, say=progress.say)
+            omissions = Omissions(inputs, draws, posterior.left_out, say=progress.say)
         answers = answer_all(
             inputs,
             draws,
@@ -232,7 +232,7 @@ def compute(
             jobs=options.jobs,
             advance=progress.advance,
             find_drivers=find_drivers,
-            left_out=left_out,
+            omissions=omissions,
         )
         progress.say("writing the run")
         summary = describe(inputs, answers, draws, prior, posterior)

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from priors.diagnostics import Diagnostics, Row, SummaryRow
 from priors.draws import Draws, make_draws
+from priors.left_out import LeftOut
 from priors.predictive_check import PredictiveCheck
 
 type Arrays = Mapping[str, NDArray[np.generic]]
-type Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Kept:
     diagnostics: Diagnostics
     summary: tuple[SummaryRow, ...]
     notes: tuple[str, ...]
-    log_likelihood: Mapping[str, Floats]
+    left_out: tuple[LeftOut, ...]
     checks: tuple[PredictiveCheck, ...]
 
 
@@ -33,14 +33,17 @@ def pack(
     summary: Sequence[SummaryRow],
     *,
     notes: Sequence[str],
-    log_likelihood: Mapping[str, Floats],
+    left_out: Sequence[LeftOut],
     checks: Sequence[PredictiveCheck],
 ) -> tuple[Arrays, dict[str, object]]:
     """Arrays and plain data to be written; every number keeps all its digits."""
     arrays: dict[str, NDArray[np.generic]] = {
         "columns": np.array([draws.columns[path] for path in draws.paths]),
-        "log_likelihood": np.array(list(log_likelihood.values())),
     }
+    for place, one in enumerate(left_out):
+        arrays[f"rows_{place}"], arrays[f"weights_{place}"] = one.rows, one.weights
+        if one.moved:
+            arrays[f"moved_{place}"] = np.array([one.moved[path] for path in draws.paths])
     if draws.chain is not None:
         arrays["chain"] = draws.chain
     return arrays, {
@@ -49,7 +52,7 @@ def pack(
         "notes": list(notes),
         "diagnostics": diagnostics.as_mapping(),
         "summary": [[row.name, row.prior, row.posterior] for row in summary],
-        "observations": list(log_likelihood),
+        "left_out": [{"id": one.id, "pareto_k": one.pareto_k} for one in left_out],
         "checks": [asdict(check) for check in checks],
     }
 
@@ -81,12 +84,22 @@ def unpack(arrays: Arrays, description: Mapping[str, Any]) -> Kept:
         diagnostics=diagnostics,
         summary=summary,
         notes=notes,
-        log_likelihood=dict(
-            zip(
-                description["observations"],
-                arrays["log_likelihood"].astype(np.float64),
-                strict=True,
-            )
+        left_out=tuple(
+            _left_out(arrays, place, one, draws.paths)
+            for place, one in enumerate(description["left_out"])
         ),
         checks=tuple(PredictiveCheck(**check) for check in description["checks"]),
+    )
+
+
+def _left_out(
+    arrays: Arrays, place: int, stated: Mapping[str, Any], paths: Sequence[str]
+) -> LeftOut:
+    moved = arrays.get(f"moved_{place}", np.empty((0, 0))).astype(np.float64)
+    return LeftOut(
+        id=stated["id"],
+        pareto_k=stated["pareto_k"],
+        rows=arrays[f"rows_{place}"].astype(np.intp),
+        weights=arrays[f"weights_{place}"].astype(np.float64),
+        moved=dict(zip(paths, moved, strict=True)) if moved.size else {},
     )

@@ -66,7 +66,7 @@ def by_observation(likelihoods: Sequence[Likelihood], values: Floats) -> dict[st
     for likelihood in likelihoods:
         for name, density in likelihood.log_likelihood(values).items():
             for place, item in enumerate(likelihood.labels[name]):
-                found[item] = found.get(item, 0.0) + density[:, place]
+                found[item] = found.get(item, 0.0) + density[..., place]
     return found
 
 

@@ -6,8 +6,8 @@ python -m priors.posterior --scenario reference_405b_16k --draws 5000
 import argparse
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,8 @@ from priors.diagnostics import (
 )
 from priors.draws import Draws, make_draws
 from priors.entry import pack, unpack
-from priors.likelihood import Likelihood, by_observation
+from priors.left_out import LeftOut, leave_out_each
+from priors.likelihood import Likelihood
 from priors.likelihoods import auxiliary_of, likelihoods_of
 from priors.observations import Evidence, touched_paths
 from priors.population import Population, draw_values, plan_population
@@ -69,8 +70,8 @@ class Posterior:
         The whole posterior on disk, None where it is not cached.
     build
         Makes the tree where it is not on disk.
-    log_likelihood
-        Log likelihood of each observation at each kept draw, shape (draws,), by its id.
+    left_out
+        The draws weighted for the posterior without each observation.
     checks
         Of every observation against what the posterior predicts.
     """
@@ -82,7 +83,7 @@ class Posterior:
     notes: tuple[str, ...]
     netcdf: Path | None
     build: "Callable[[], xr.DataTree] | None"
-    log_likelihood: Mapping[str, Floats] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
     checks: tuple[PredictiveCheck, ...] = ()
 
     def tree(self) -> "xr.DataTree":
@@ -192,11 +193,12 @@ def condition(
                     notes=kept.notes,
                     netcdf=entry / store.NETCDF_FILE,
                     build=None,
-                    log_likelihood=kept.log_likelihood,
+                    left_out=kept.left_out,
                     checks=kept.checks,
                 )
         store.prepare(entry.parent)
     fresh = _sample(
+        evidence,
         population,
         likelihoods,
         source=_source(catalogue, evidence),
@@ -211,6 +213,7 @@ def condition(
 
 
 def _sample(
+    evidence: Evidence,
     population: Population,
     likelihoods: Sequence[Likelihood],
     *,
@@ -234,8 +237,10 @@ def _sample(
     diagnostics = diagnose(
         sampled.values, names, divergences=sampled.divergences, thresholds=thresholds
     )
-    thinned = sampled.values[:, sampling.kept_positions(draws, chain_draws)]
+    positions = sampling.kept_positions(draws, chain_draws)
+    thinned = sampled.values[:, positions]
     kept, chain = sampling.keep(thinned, draws)
+    deviations, _ = sampling.keep(sampled.deviations[:, positions], draws)
     prior = draw_values(population, thinned.shape[0] * thinned.shape[1], seed)
     if not diagnostics.converged:
         notes = (*notes, "the sampler did not converge: " + "; ".join(diagnostics.reasons))
@@ -261,6 +266,7 @@ def _sample(
             },
         )
 
+    tell("leaving out each observation")
     return Posterior(
         draws=make_draws(
             {
@@ -278,7 +284,9 @@ def _sample(
         notes=notes,
         netcdf=None,
         build=build,
-        log_likelihood=by_observation(likelihoods, kept),
+        left_out=leave_out_each(
+            evidence, population, likelihoods, values=kept, deviations=deviations, seed=seed
+        ),
         checks=check_predictions(build()),
     )
 
@@ -338,7 +346,7 @@ def _keep(fresh: Posterior, entry: Path, tell: Progress) -> Posterior:
             fresh.diagnostics,
             fresh.summary,
             notes=fresh.notes,
-            log_likelihood=fresh.log_likelihood,
+            left_out=fresh.left_out,
             checks=fresh.checks,
         )
         store.write_arrays(new, arrays, description)
