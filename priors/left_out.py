@@ -329,8 +329,10 @@ class _Target:
     def settle(self) -> None:
         """Move the draws on while that makes the weights more even."""
         for _ in range(MOST_STEPS):
+            _, shape = smoothed(self.rest - self.proposal)
             here = self.effective
-            if here >= LIGHT_SHARE * len(self.scores) or not self._follow(0.0, POWERS, here):
+            light = shape <= MOST_K and here >= LIGHT_SHARE * len(self.scores)
+            if light or not self._follow(0.0, POWERS, here):
                 return
 
     def _follow(self, share: float, powers: Iterable[float], here: float) -> bool:
