@@ -4,15 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from reports import evidence_checks
-from reports.canvas import ALARM, INK, NEUTRAL, NOTATION, Setting, house_style, page, short
+from reports.canvas import ALARM, INK, NEUTRAL, NOTATION, Setting, house_style, page
+from reports.numbers import plain
 
 GRID = "#E3E3E3"
 MOST_ROWS = 32
 """Observations on one page: the planner's own and those that are not explained come first."""
 
-NAME_LENGTH = 44
+NAME_LENGTH = 34
+
+NEAR, FAR = 3.0, 300.0
+"""Largest over least ratio of the axis, from which its ticks are powers of two, and of ten."""
 
 MARKS = {
     "explained": ("D", "#0072B2", "as the model expects"),
@@ -35,7 +40,7 @@ def predictive_checks(summary: Mapping[str, Any], setting: Setting) -> Figure | 
         return None
     with house_style():
         title = evidence_checks.check_lines(summary, NOTATION)[0]
-        figure = page(len(records) + 1.6, title.rstrip("."), setting)
+        figure = page(1.25 * len(records) + 1.6, title.rstrip("."), setting)
         axes = figure.add_subplot()
         axes.set_xscale("log")
         axes.axvline(1.0, color=NEUTRAL, linewidth=0.8, zorder=0)
@@ -47,25 +52,33 @@ def predictive_checks(summary: Mapping[str, Any], setting: Setting) -> Figure | 
             axes.barh(row, high - low, left=low, height=0.5, color=GRID, edgecolor=NEUTRAL)
             axes.plot(seen, row, marker, color=colour, markersize=5.0, zorder=3)
             values += [low, seen, high]
-        axes.set_xlim(min(values) / 1.04, max(values) * 1.04)
+        low, high = min(values) / 1.04, max(values) * 1.04
+        axes.set_xlim(low, high)
+        axes.set_xticks([tick for tick in _ticks(high / low) if low <= tick <= high])
+        axes.minorticks_off()
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.xaxis.set_minor_formatter(lambda value, _: f"{value:g}" if _few(values) else "")
         axes.set_yticks(range(len(records)), [_label(one) for one in records])
         axes.set_ylim(len(records) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         for status, (marker, colour, words) in MARKS.items():
             if any(one["status"] == status for one in records):
                 axes.plot([], [], marker, color=colour, markersize=5.0, label=f"measured: {words}")
-        axes.barh([], [], color=GRID, edgecolor=NEUTRAL, label="90% of predictions")
+        handles, _ = axes.get_legend_handles_labels()
+        handles.append(Patch(facecolor=GRID, edgecolor=NEUTRAL, label="90% of predictions"))
         axes.legend(
-            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, borderaxespad=0.2
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=2,
+            frameon=False,
+            borderaxespad=0.2,
         )
         axes.set_xlabel("measured over the model's middle prediction (logarithmic)", color=INK)
     return figure
 
 
 def shown(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Observations with a figure, at most a page of them, in the order of the evidence."""
+    """Observations with a figure, at most a page of them, the planner's own first."""
     records = [
         one
         for one in evidence_checks.records_of(summary)
@@ -73,15 +86,24 @@ def shown(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     ]
     ranked = sorted(records, key=lambda one: (one["status"] == "explained", not one["own"]))
     chosen = {id(one) for one in ranked[:MOST_ROWS]}
-    return [one for one in records if id(one) in chosen]
+    kept = [one for one in records if id(one) in chosen]
+    return sorted(kept, key=lambda one: not one["own"])
 
 
-def _few(values: list[float]) -> bool:
-    """Whether the axis spans less than a decade, so that its ticks need all their labels."""
-    return max(values) / min(values) < 4.0  # noqa: PLR2004
+def _ticks(span: float) -> list[float]:
+    """Round ratios either way, fewer where the axis spans more."""
+    if span > FAR:
+        return [10.0**power for power in range(-12, 13)]
+    if span > NEAR:
+        return [0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 20.0]
+    return [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0]
 
 
 def _label(one: Mapping[str, Any]) -> str:
     """Name of the row: whose, which, and what of it."""
-    name = f"{'your ' if one['own'] else ''}{one['quantity']} ({one['id']})"
-    return short(name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…")
+    return f"{_cut(one['id'])}\n{'your ' if one['own'] else ''}{one['quantity']}"
+
+
+def _cut(name: str) -> str:
+    line = plain(name)
+    return line if len(line) <= NAME_LENGTH else f"{line[: NAME_LENGTH - 1]}…"
