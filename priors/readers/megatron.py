@@ -12,7 +12,7 @@ from priors.readers.text import NUMBER
 
 SECONDS = {"ms": 1e-3, "s": 1.0}
 
-ITERATION = re.compile(r"\biteration[:=]?\s*(\d[\d,]*)\s*/\s*\d")
+ITERATION = re.compile(r"\biteration[:=]?\s*(\d[\d,]*)\s*/\s*(?:\d|inf)")
 ELAPSED = re.compile(
     r"elapsed[ _]time(?:[ _]per[ _]iteration)?[ _]?\(?(?P<unit>ms|s)?\)?\s*[:=]\s*"
     rf"(?P<n>{NUMBER})\s*(?P<after>ms|s)?\b",

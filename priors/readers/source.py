@@ -27,6 +27,19 @@ HEAD_LINES, HEAD_CHARACTERS = 20_000, 4 << 20
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 PART_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,200})?\Z")
 
+AS_LATIN = "latin-1-where-not-utf-8"
+
+
+def _as_latin(error: UnicodeError) -> tuple[str, int]:
+    """Bytes that are no UTF-8 as the Latin letters they mostly are; any other fault as a mark."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    bad = error.object[error.start : error.end]
+    return (bad.decode("latin-1") if error.encoding == "utf-8" else "\ufffd"), error.end
+
+
+codecs.register_error(AS_LATIN, _as_latin)
+
 MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 
 type Progress = Callable[[int, int], None]
@@ -159,7 +172,7 @@ class TextSource:
         held = ""
         for data in self._bytes():
             if decoder is None:
-                decoder = codecs.getincrementaldecoder(_encoding(data))(errors="replace")
+                decoder = codecs.getincrementaldecoder(_encoding(data))(errors=AS_LATIN)
             text = held + decoder.decode(data)
             held = ""
             if "\x1b" in text:
