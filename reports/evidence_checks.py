@@ -134,7 +134,9 @@ def influence_rows(answer: Answer, notation: Notation, limit: int = 8) -> list[t
     records = influence_of(answer)
     if not records:
         return []
-    rows = [("observation", "most moved", "ranks first", "without it", "recommended without it")]
+    rows: list[tuple[str, ...]] = [
+        ("observation", "most moved", "ranks first", "without it", "recommended without it")
+    ]
     rows += [
         (
             notation.name(one["id"]),
