@@ -10,6 +10,7 @@ from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from model.numerics import Value
 from priors.observations import Evidence, Observation
@@ -68,6 +69,13 @@ def by_observation(likelihoods: Sequence[Likelihood], values: Floats) -> dict[st
             for place, item in enumerate(likelihood.labels[name]):
                 found[item] = found.get(item, 0.0) + density[..., place]
     return found
+
+
+def log_gamma(value: Floats, shape: Floats, rate: Floats) -> Floats:
+    """Log density of a gamma variable."""
+    return np.asarray(
+        shape * np.log(rate) + (shape - 1.0) * np.log(value) - rate * value - special.gammaln(shape)
+    )
 
 
 def without_empty[T: tuple[str, ...] | NDArray[np.generic]](parts: dict[str, T]) -> dict[str, T]:

@@ -28,6 +28,7 @@ from priors.diagnostics import (
 )
 from priors.draws import Draws, make_draws
 from priors.entry import pack, unpack
+from priors.hypotheses import verdicts, with_hypotheses
 from priors.left_out import LeftOut, leave_out_each
 from priors.likelihood import Likelihood
 from priors.likelihoods import auxiliary_of, likelihoods_of
@@ -201,6 +202,7 @@ def condition(
         evidence,
         population,
         likelihoods,
+        scenario,
         source=_source(catalogue, evidence),
         draws=draws,
         seed=seed,
@@ -216,6 +218,7 @@ def _sample(
     evidence: Evidence,
     population: Population,
     likelihoods: Sequence[Likelihood],
+    scenario: Scenario,
     *,
     source: str,
     draws: int,
@@ -242,6 +245,7 @@ def _sample(
     kept, chain = sampling.keep(thinned, draws)
     deviations, _ = sampling.keep(sampled.deviations[:, positions], draws)
     prior = draw_values(population, thinned.shape[0] * thinned.shape[1], seed)
+    notes = (*notes, *verdicts(population, scenario, prior, kept))
     if not diagnostics.converged:
         notes = (*notes, "the sampler did not converge: " + "; ".join(diagnostics.reasons))
 
@@ -414,6 +418,7 @@ def _run(options: argparse.Namespace) -> int:
     known = {path: float(scenario.value(path)) for path in changes if path in catalogue.entries}
     catalogue = catalogue.with_fixed(known)
     evidence = read_evidence(options.evidence or [DEFAULT], scenario=options.scenario)
+    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet)
     out: Path | None = options.out
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError.single(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from priors.observations import Durations, Interruptions, Observation
+from priors.observations import Durations, Interruptions, Observation, Uptimes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,23 +29,37 @@ NOUNS = {
     "throughput": "measured speed",
     "step_time_mean": "mean step time",
     "step_time_variance": "spread of step times",
+    "step_time_regimes": "spread of step times between regimes",
     "interruptions": "number of interruptions",
     "interruption_rates": "rate of interruptions",
+    "uptimes": "mean running time to an interruption",
+    "lost_work": "mean lost work",
     "durations": "mean duration",
+    "durations_heavy": "mean duration",
     "duration_quantiles": "stated duration",
     "link_efficiency": "link efficiency",
     "ettr": "ETTR",
     "ettr_bounds": "bound on the ETTR",
 }
-EVENTS = {"node_hardware_failure": "node hardware failures", "job_interruption": "interruptions"}
+EVENTS = {
+    "node_hardware_failure": "node hardware failures",
+    "job_interruption": "interruptions",
+    "gpu_error": "GPU errors",
+}
+ONE_EVENT = {
+    "node_hardware_failure": "a node hardware failure",
+    "job_interruption": "an interruption",
+    "gpu_error": "a GPU error",
+}
 UNITS = {
     "tflops_per_accelerator": "TFLOP/s",
     "tokens_per_second": "tokens/s",
     "interruptions": "events",
     "interruption_rates": "1/node-day",
 }
-SECONDS = frozenset({"step_time_mean", "step_time_variance", "durations", "duration_quantiles"})
-SQUARED = frozenset({"step_time_variance"})
+SECONDS = frozenset({"step_time_mean", "step_time_variance", "uptimes", "lost_work"})
+SECONDS |= {"durations", "durations_heavy", "duration_quantiles"}
+SQUARED = frozenset({"step_time_variance", "step_time_regimes"})
 BOUNDS = frozenset({"ettr_bounds"})
 
 TWICE = 2.0
@@ -90,7 +104,9 @@ def quantity_of(check: PredictiveCheck, observation: Observation) -> str:
         case Durations(quantity=quantity):
             return noun.replace("duration", f"{quantity.replace('_', ' ')} time")
         case Interruptions(counts=counts):
-            return noun.replace("interruptions", EVENTS.get(counts, counts.replace("_", " ")))
+            return noun.replace("interruptions", EVENTS[counts])
+        case Uptimes(counts=counts):
+            return noun.replace("an interruption", ONE_EVENT[counts])
     return noun
 
 
@@ -123,7 +139,8 @@ def verdict_of(check: PredictiveCheck, observation: Observation, *, own: bool) -
         return f"{what} is as this model expects"
     more = check.observed > check.median
     if check.variable in SQUARED:
-        said = f"{whose} step times vary {_vary(check)} this model expects"
+        between = " between regimes" if check.variable == "step_time_regimes" else ""
+        said = f"{whose} step times vary{between} {_vary(check)} this model expects"
     else:
         said = f"{what} is {_far(check)} what this model expects"
     if check.status == "edge":
