@@ -2,7 +2,10 @@
 
 import json
 import re
+import sys
 from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -642,6 +645,20 @@ def test_main_puts_particulars_and_sentences_of_a_file_into_the_memo(finished, t
     memo = (finished / "memo.md").read_text(encoding="utf-8")
     assert memo.startswith("# Ours\n")
     assert "## Should we look before we leap?" in memo
+    capsys.readouterr()
+
+
+def test_main_tells_what_was_compared(finished, monkeypatch, capsys):
+    asked = []
+
+    def compare(run, other):
+        asked.append((run, other))
+        return compared()
+
+    monkeypatch.setitem(sys.modules, "studies.compare", SimpleNamespace(compare=compare))
+    assert main([str(finished), "--format", "html", "--compare", "runs/july"]) == 0
+    assert asked == [(finished, Path("runs/july"))]
+    assert "What changed since the last run" in (finished / "memo.html").read_text("utf-8")
     capsys.readouterr()
 
 
