@@ -6,9 +6,10 @@ from typing import Any
 
 from reports import memo_sections, verdicts
 from reports.document import Block, Callout, Document, Facts, Table
+from reports.memo_ask import ask
 from reports.memo_checks import checks, forms
 from reports.memo_comparison import compared
-from reports.memo_decision import alarms, ask, decision
+from reports.memo_decision import alarms, decision
 from reports.voice import LONGEST_NAME, Voice, cut, voice_of
 from reports.wording import Wording, Words, plain_text
 
