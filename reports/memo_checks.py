@@ -32,11 +32,14 @@ def _fit(voice: Voice, found: Mapping[str, Any]) -> Iterator[Words]:
     made = found.get("checks") or ()
     if not made:
         return
-    failing = [one for one in made if one["status"] == "beyond"]
+    failing = sorted(
+        (one for one in made if one["status"] != "explained"), key=lambda one: float(one["tail"])
+    )
+    observations = {one["id"] for one in made}
     yield voice.say(
         "checks.count",
-        fit=voice.notation.amount(len(made) - len(failing)),
-        all=voice.notation.amount(len(made)),
+        fit=voice.notation.amount(len(observations - {one["id"] for one in failing})),
+        all=voice.notation.amount(len(observations)),
     )
     for one in failing[:MOST_TOLD]:
         yield voice.say(

@@ -509,7 +509,7 @@ def test_memo_says_where_the_other_run_has_no_such_regime():
 def test_memo_tells_whether_the_model_fits_what_was_measured():
     run = summary(clear_winner())
     assert "Does the model fit" not in markdown(run)
-    check = {"id": "our_steps", "status": "explained", "verdict": "", "observed": 0.2}
+    check = {"id": "our_steps", "status": "explained", "verdict": "", "observed": 0.2, "tail": 0.5}
     beyond = check | {"id": "our_failures", "status": "beyond", "verdict": "twice too many."}
     run["evidence"] = {"observations": 2, "checks": [check, beyond]}
     observed = {
