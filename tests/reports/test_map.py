@@ -10,7 +10,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from reports.canvas import NEUTRAL
-from reports.map_figures import draw_map, saturation, shade, write_map_figures
+from reports.map_figures import draw_map, write_map_figures
+from reports.map_panel import saturation, shade
 from reports.map_text import render
 from reports.map_words import axis_value, short_names
 
