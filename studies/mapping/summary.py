@@ -130,10 +130,11 @@ def _panel(
     _, down, across = grid.shape
     part = cells[cells["panel"] == number]
     names = ["row", "column", *(name for name in SHOWN if name in part.columns)]
-    traced = []
+    traced, untraced = [], []
     if boundaries is not None:
-        chosen = (boundaries["panel"] == number) & (boundaries["status"] == "traced")
-        found_here = boundaries[chosen].to_dict("records")
+        here = boundaries[boundaries["panel"] == number]
+        found_here = here[here["status"] == "traced"].to_dict("records")
+        untraced = here.loc[here["status"] != "traced", "reason"].tolist()
         size = down * across
         traced = [
             {**_plain(row), "low_in_panel": int(row["low_cell"]) % size} for row in found_here
@@ -147,6 +148,7 @@ def _panel(
         "title": _title(grid, values, found),
         "cells": [_plain(row) for row in part[names].to_dict("records")],
         "crossings": traced,
+        "untraced": untraced,
         "lines": lines,
         "own": _own_place(grid, inputs, values, found.request.scales),
         "measured": _measured(grid, inputs),
