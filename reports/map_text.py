@@ -1,6 +1,7 @@
 """A decision map as text for a terminal: a grid of letters a panel, boundaries in words."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -69,9 +70,18 @@ def render(content: Mapping[str, Any], *, width: int = WIDTH) -> str:
         say(f"Where the winner changes{error}:")
         for text in boundaries:
             say(f"  {text}", indent="    ")
-    for text in _impossible(content):
+    untraced = [reason for panel in content["panels"] for reason in panel["untraced"]]
+    for number, reason in _counted(untraced):
+        say(f"  not traced between {number:,} pairs of regimes: {reason}", indent="    ")
+    impossible = [
+        cell["reason"]
+        for panel in content["panels"]
+        for cell in panel["cells"]
+        if cell["status"] != RANKED
+    ]
+    for number, reason in _counted(impossible):
         lines.append("")
-        say(text, indent="  ")
+        say(f"× impossible, {number:,} of the regimes: {reason}", indent="  ")
     for text in [*content["warnings"], *content["notes"]]:
         lines.append("")
         say(text)
@@ -193,14 +203,11 @@ def _interval(axis: Mapping[str, Any], crossing: Mapping[str, Any]) -> str:
     return f"{axis_value(axis, crossing['value'])} [{low}, {high}]"
 
 
-def _impossible(content: Mapping[str, Any]) -> Iterator[str]:
-    """Reasons of impossible cells, each once."""
-    reasons: dict[str, int] = {}
-    for panel in content["panels"]:
-        for cell in panel["cells"]:
-            if cell["status"] != RANKED:
-                reasons[cell["reason"]] = reasons.get(cell["reason"], 0) + 1
-    for reason, number in list(reasons.items())[:LISTED]:
-        yield f"× impossible, {number:,} of the regimes: {reason}"
-    if len(reasons) > LISTED:
-        yield f"and {len(reasons) - LISTED} more reasons: see map.csv"
+def _counted(reasons: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Reasons with how often each is given, most often first; what is left over as one."""
+    counts = Counter(reasons).most_common()
+    for reason, number in counts[:LISTED]:
+        yield number, reason
+    if len(counts) > LISTED:
+        rest = sum(number for _, number in counts[LISTED:])
+        yield rest, "other reasons, which map.csv and boundaries.csv give"

@@ -10,7 +10,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from reports.canvas import NEUTRAL
-from reports.map_figures import draw_map, saturation, shade, write_map_figures
+from reports.map_figures import draw_map, write_map_figures
+from reports.map_panel import saturation, shade
 from reports.map_text import render
 from reports.map_words import axis_value, short_names
 
@@ -74,6 +75,7 @@ def content() -> dict[str, Any]:
         "cells": cells,
         "crossings": [crossing],
         "lines": [],
+        "untraced": [],
         "own": [0.1, 0.2],
         "measured": [],
     }
@@ -177,6 +179,19 @@ def test_text_shows_every_cell_and_says_what_marks_mean(content):
         assert shown in text
     assert "impossible, 2 of the regimes: tp: got 12" in text
     assert "reliability ×2 → bandwidth ×4 at 15 [14, …]" in text
+
+
+def test_text_says_where_a_boundary_could_not_be_traced(content):
+    content["panels"][0]["untraced"] = ["tp: got 9"] * 3
+    text = render(content)
+    assert "not traced between 3 pairs of regimes: tp: got 9" in text
+
+
+def test_text_counts_reasons_beyond_those_it_lists(content):
+    cells = content["panels"][0]["cells"]
+    cells += [{**cells[3], "reason": f"reason {number}"} for number in range(9)]
+    # Ten reasons, of which six are listed, in both panels.
+    assert "impossible, 8 of the regimes: other reasons" in render(content)
 
 
 def test_map_too_wide_for_the_terminal_is_thinned_and_says_so(content):

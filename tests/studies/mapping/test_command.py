@@ -69,6 +69,14 @@ def test_map_writes_tables_summary_inputs_and_figure(small):
     assert not unfinished(small).exists()
 
 
+def test_readable_table_has_every_column_of_a_cell_and_none_of_single_options(small):
+    whole, readable = pd.read_parquet(small / "map.parquet"), pd.read_csv(small / "map.csv")
+    assert {"p_first", "p_first_mcse", "expected_regret", "sea_p50"} <= set(readable)
+    left_out = set(whole) - set(readable)
+    assert len(left_out) == 8 * 11
+    assert {name.partition(".")[2] for name in left_out} >= set(whole["winner"])
+
+
 def test_map_marks_where_the_scenario_lies(small):
     panels = json.loads((small / "map.json").read_text())["panels"]
     # 5 failures per 1,000 node-days at 7 to 1, 16,384 accelerators.
@@ -79,7 +87,7 @@ def test_map_marks_where_the_scenario_lies(small):
 
 
 def test_finished_map_is_read_and_not_computed_again(small, capsys, monkeypatch):
-    monkeypatch.setattr("studies.decision_map.compute", lambda *_, **__: pytest.fail("computed"))
+    monkeypatch.setattr("studies.mapping.study.compute", lambda *_, **__: pytest.fail("computed"))
     assert main([*SMALL, "--out", str(small)]) == 0
     printed = capsys.readouterr().out
     assert "ranks first in" in printed
@@ -161,6 +169,22 @@ def test_scenarios_are_rows_and_have_draws_of_their_own(tmp_path, capsys):
     assert table["gain_difference"][1] != table["gain_difference"][3]
     printed = capsys.readouterr().out
     assert "impossible, 2 of the regimes" in printed
+
+
+def test_map_of_impossible_regimes_says_so(tmp_path, capsys):
+    asked = ["--point-values", "--x", "parallelism.tp=12,24", "--quiet"]
+    assert main([*asked, "--out", str(tmp_path / "m")]) == 0
+    printed = capsys.readouterr().out
+    assert "No regime of this map is possible" in printed
+    assert "got 12, which does not divide" in printed
+    assert (tmp_path / "m" / "figures" / "map.png").is_file()
+    assert not (tmp_path / "m" / "boundaries.csv").exists()
+
+
+def test_axis_without_draws_cannot_shift(tmp_path, capsys):
+    asked = ["--evidence", "none", "--draws", "20", "--x", "reliability.repair_time_s=1:2:2:shift"]
+    assert main([*asked, "--quiet", "--out", str(tmp_path / "m")]) == 2
+    assert "has no draws that could shift" in capsys.readouterr().err
 
 
 def test_point_values_need_no_draws(tmp_path, capsys):
