@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -17,11 +18,14 @@ import pytest
 import studies.execution.engines
 from decision.progress import Progress
 from model.errors import InputError
+from studies.execution.engines import Job
 from studies.execution.options import Execution
+from studies.execution.processes import Processes
 from studies.execution.study import StudyFailedError, run_study
 from studies.execution.tasks import Task
 from tests.studies.execution.work import (
     deadly,
+    dying_afterwards,
     failing_until,
     large,
     of_kind,
@@ -185,7 +189,8 @@ def test_columns_that_do_not_fit_are_named(tmp_path: Path) -> None:
         outcome.table()
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [1, 2])
 def test_task_whose_worker_dies_is_run_again(times: int, tmp_path: Path, marks: Path) -> None:
     tasks = row_tasks(12, marks=marks)
     tasks[2] = Task(
@@ -214,6 +219,19 @@ def test_task_that_keeps_killing_its_worker_fails_alone(tmp_path: Path, marks: P
     assert failure.task == "deadly"
     assert "its worker died 3 times" in failure.reason
     assert outcome.finished == 4
+
+
+@pytest.mark.slow
+def test_process_that_dies_with_nothing_to_do_costs_nothing(tmp_path: Path) -> None:
+    told: list[str] = []
+    task = Task(name="t", function=dying_afterwards, arguments={"index": 0})
+    with Processes(1, {}, told.append) as engine:
+        for index in range(2):
+            engine.submit(Job(index=index, task=task, digest="d"))
+            (reply,) = engine.wait()
+            assert reply.failure is None
+            time.sleep(1.5)
+        assert engine.repeated == 0
 
 
 def full_after(writes: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import NoReturn
@@ -65,6 +66,12 @@ def deadly(index: int, marks: str, times: int) -> pd.DataFrame:
     if runs(marks).get(index, 0) <= times:
         os.kill(os.getpid(), signal.SIGKILL)
     return pd.DataFrame({"task": [index], "value": [0.0], "text": [None]})
+
+
+def dying_afterwards(index: int) -> pd.DataFrame:
+    """Ends well; a moment later its process is killed."""
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    return pd.DataFrame({"task": [index]})
 
 
 def of_no_table() -> list[int]:
