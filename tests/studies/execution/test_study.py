@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -25,11 +26,11 @@ from studies.execution.study import StudyFailedError, run_study
 from studies.execution.tasks import Task
 from tests.studies.execution.work import (
     deadly,
-    dying_afterwards,
     failing_until,
     large,
     of_kind,
     of_no_table,
+    own_process,
     refused,
     row_tasks,
     rows,
@@ -222,16 +223,21 @@ def test_task_that_keeps_killing_its_worker_fails_alone(tmp_path: Path, marks: P
 
 
 @pytest.mark.slow
-def test_process_that_dies_with_nothing_to_do_costs_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("noticed", [True, False])
+def test_process_that_dies_with_nothing_to_do_is_replaced(noticed: bool) -> None:
     told: list[str] = []
-    task = Task(name="t", function=dying_afterwards, arguments={"index": 0})
+    task = Task(name="t", function=own_process)
+    seen = set()
     with Processes(1, {}, told.append) as engine:
-        for index in range(2):
-            engine.submit(Job(index=index, task=task, digest="d"))
+        for index in range(3):
+            engine.submit(Job(index=index, task=task))
             (reply,) = engine.wait()
             assert reply.failure is None
-            time.sleep(1.5)
-        assert engine.repeated == 0
+            seen.add(reply.value)
+            os.kill(reply.value, signal.SIGKILL)
+            time.sleep(1.0 if noticed else 0.0)
+    assert len(seen) == 3
+    assert engine.repeated <= 2
 
 
 def full_after(writes: int, monkeypatch: pytest.MonkeyPatch) -> None:

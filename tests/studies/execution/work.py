@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 import time
 from pathlib import Path
 from typing import NoReturn
@@ -68,10 +67,8 @@ def deadly(index: int, marks: str, times: int) -> pd.DataFrame:
     return pd.DataFrame({"task": [index], "value": [0.0], "text": [None]})
 
 
-def dying_afterwards(index: int) -> pd.DataFrame:
-    """Ends well; a moment later its process is killed."""
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
-    return pd.DataFrame({"task": [index]})
+def own_process() -> int:
+    return os.getpid()
 
 
 def of_no_table() -> list[int]:
