@@ -22,7 +22,7 @@ from tests.studies.execution.work import deadly, failing_until, row_tasks, runs,
 
 pytest.importorskip("distributed")
 
-LONGEST_S = 60.0
+LONGEST_S = 120.0
 """Time after which a test goes on, to fail."""
 
 
