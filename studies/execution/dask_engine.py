@@ -8,6 +8,8 @@ cluster. A worker whose code or versions are not those of this process computes 
 import logging
 import pickle
 import queue
+import time
+import uuid
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from typing import Any, Self
@@ -38,7 +40,7 @@ WORKERS_S = 60.0
 POLL_S = 1.0
 
 LOOK_S = 10.0
-"""Time between looks at how many workers there are, while nothing ends."""
+"""Time between looks at how many workers there are."""
 
 SETTINGS = {
     # Shared inputs are meant to be sent whole.
@@ -70,7 +72,10 @@ class DaskEngine:
         self._address = execution.scheduler or "the local cluster"
         self._client: Any = None
         self._shared: Any = None
+        # Other clients of the cluster have tasks of their own.
+        self._token = uuid.uuid4().hex
         self._threads = 1
+        self._looked = 0.0
         self._deserted = False
         self._running: dict[str, tuple[Job, Any]] = {}
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -96,8 +101,11 @@ class DaskEngine:
             self._look()
             # Not scattered: what is scattered is lost with its worker, what is submitted is not.
             self._shared = self._client.submit(
-                pickle.loads, self._sent, key=f"shared-{id(self)}", pure=False
+                pickle.loads, self._sent, key=f"shared-{self._token}", pure=False
             )
+        except OSError:
+            self._cleanup.close()
+            raise self._gone() from None
         except BaseException:
             self._cleanup.close()
             raise
@@ -109,7 +117,7 @@ class DaskEngine:
 
     def submit(self, job: Job) -> None:
         """Take a task."""
-        key = f"task-{id(self)}-{job.index}"
+        key = f"task-{self._token}-{job.index}"
         future = self._client.submit(
             run_there,
             job.index,
@@ -132,17 +140,16 @@ class DaskEngine:
         InputError
             If the scheduler has gone, or a worker with other versions has come.
         """
-        idle_s = 0.0
         while True:
             self._tell_lost()
+            if time.monotonic() - self._looked >= LOOK_S:
+                # Where the scheduler has gone, that is found out below.
+                with suppress(OSError):
+                    self._look()
             try:
                 future = self._ended.get(timeout=POLL_S)
             except queue.Empty:
                 self._require_connected()
-                idle_s += POLL_S
-                if idle_s >= LOOK_S:
-                    idle_s = 0.0
-                    self._look()
                 continue
             job, future = self._running.pop(future.key)
             return [self._reply(job, future)]
@@ -217,16 +224,23 @@ class DaskEngine:
                 source="--engine dask",
                 remedy=INSTALL,
             ) from None
-        with deaf_children():
-            cluster = distributed.LocalCluster(
-                n_workers=self._execution.workers,
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                security=security,
-                silence_logs=logging.CRITICAL,
-            )
+        try:
+            with deaf_children():
+                cluster = distributed.LocalCluster(
+                    n_workers=self._execution.workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    security=security,
+                    silence_logs=logging.CRITICAL,
+                )
+        except (OSError, RuntimeError) as error:
+            raise InputError.single(
+                message=f"no cluster can be started on this machine ({error})",
+                source="--engine dask",
+                remedy="choose --engine processes, or a scheduler that is running",
+            ) from error
         self._cleanup.callback(cluster.close, timeout=CONNECT_S)
         return cluster
 
@@ -269,6 +283,7 @@ class DaskEngine:
             return error
 
     def _look(self) -> None:
+        self._looked = time.monotonic()
         threads = sum(self._client.nthreads().values())
         if threads == 0 and not self._deserted:
             self._say(f"no worker is left at {self._address}: waiting for one")

@@ -88,14 +88,16 @@ class Processes:
                 return found
 
     def _dispatch(self) -> None:
-        if self._suspects:
-            if not self._running:
-                self._start(self._suspects.popleft())
-            return
-        while self._waiting:
-            self._start(self._waiting.popleft())
+        """Hand out what may run now; of suspects one at a time."""
+        queue = self._suspects or self._waiting
+        most = 1 if self._suspects else self.capacity
+        while queue and len(self._running) < most and self._start(queue[0]):
+            queue.popleft()
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: Job) -> bool:
+        """Hand out a task; whether the processes were there to take it."""
+        from concurrent.futures import BrokenExecutor
+
         with deaf_children():
             if self._executor is None:
                 from joblib.externals.loky import ProcessPoolExecutor
@@ -106,8 +108,18 @@ class Processes:
                     initargs=(self._shared, os.getpid()),
                     env=ONE_THREAD,
                 )
-            future = self._executor.submit(run_sent, job.index, job.task.packed(), job.digest)
-            self._running[future] = job
+            try:
+                future = self._executor.submit(run_sent, job.index, job.task.packed(), job.digest)
+            except BrokenExecutor:
+                broken = True
+            else:
+                broken = False
+                self._running[future] = job
+        if broken and not self._running:
+            # A process died with nothing to do.
+            self._stop()
+            return self._start(job)
+        return not broken
 
     def _reply(self, future: Any) -> Reply | None:
         from concurrent.futures import BrokenExecutor

@@ -67,6 +67,10 @@ def deadly(index: int, marks: str, times: int) -> pd.DataFrame:
     return pd.DataFrame({"task": [index], "value": [0.0], "text": [None]})
 
 
+def own_process() -> int:
+    return os.getpid()
+
+
 def of_no_table() -> list[int]:
     return [1, 2]
 
