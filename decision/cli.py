@@ -30,6 +30,10 @@ COMMANDS = {
         module="reports.memo",
         summary="write the memo and figures of a finished run again",
     ),
+    "compare": Command(
+        module="studies.compare",
+        summary="say what changed since an earlier run, and which input moved the results",
+    ),
     "posterior": Command(
         module="priors.posterior",
         summary="condition the priors on evidence and write posterior draws",
