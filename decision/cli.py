@@ -30,6 +30,10 @@ COMMANDS = {
         module="reports.memo",
         summary="write the memo and figures of a finished run again",
     ),
+    "page": Command(
+        module="reports.page",
+        summary="write one HTML page on which the costs and prices of a run can be moved",
+    ),
     "compare": Command(
         module="studies.compare",
         summary="say what changed since an earlier run, and which input moved the results",

@@ -46,7 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def compare(
+def compare_runs(
     run: Path, other: Path, *, say: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
     """What changed from an older run to a newer one and why, as plain data.
@@ -70,11 +70,11 @@ def compare(
     InputError
         If one is no run, or they answer different questions.
     """
-    from studies.comparing.comparison import compare_runs
-    from studies.comparing.past import read_past
+    from decision.finished import read_past
+    from studies.comparing.comparison import compare_past
 
     after, before = read_past(run, "RUN"), read_past(other, "OTHER_RUN")
-    return compare_runs(before, after, say=say)
+    return compare_past(before, after, say=say)
 
 
 def as_json(content: dict[str, Any]) -> str:
@@ -82,35 +82,6 @@ def as_json(content: dict[str, Any]) -> str:
     import json
 
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def write(text: str, file: Path) -> None:
-    """Write a file that is complete or absent.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    import os
-    import tempfile
-
-    from model.errors import InputError
-
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=file.absolute().parent, prefix=f".{file.name}-", delete=False
-        ) as partial:
-            partial.write(text)
-        Path(partial.name).chmod(0o644)
-        os.replace(partial.name, file)  # noqa: PTH105 - the name is a text
-    except OSError as error:
-        raise InputError.single(
-            message=f"cannot be written ({error.strerror or error})",
-            source="--out",
-            path=str(file),
-            remedy="name a file in a directory you may write to",
-        ) from None
 
 
 @command
@@ -124,13 +95,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = build_parser().parse_args(argv)
 
+    from decision.place import write_file
     from decision.progress import Progress
     from studies.comparing.words import render
 
     with Progress(quiet=options.quiet) as progress:
-        content = compare(options.run, options.other, say=progress.say)
+        content = compare_runs(options.run, options.other, say=progress.say)
     file: Path = options.out or options.run / COMPARISON
-    write(as_json(content), file)
+    write_file(file, as_json(content))
     if options.format == "json":
         print(as_json(content), end="")
     else:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from decision.finished import Past
 from model.parameters import BY_PATH
-from studies.comparing.past import Past
 
 CODE, DRAWS = "code", "draws"
 SCENARIO, INTERVENTIONS, PRIORS, EVIDENCE, COSTS = (

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from decision.finished import Past
 from decision.precision import Layout, mean_error
 from model.errors import InputError
 from studies.comparing.attribution import Attribution, Player, attribute, layout_of, subsets
@@ -28,7 +29,6 @@ from studies.comparing.changes import (
     describe_changes,
 )
 from studies.comparing.mixtures import Mixtures, Sample, is_current, stored
-from studies.comparing.past import Past
 
 FORMAT = 1
 
@@ -45,7 +45,7 @@ RECORDS = {"gain": "gain_mean", "p_first": "p_first", "regret": "expected_regret
 """What the summary calls the quantities of the ranking; their errors end in ``_mcse``."""
 
 
-def compare_runs(
+def compare_past(
     before: Past, after: Past, *, say: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
     """What changed from one run to another and why, as plain data.

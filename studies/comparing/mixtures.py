@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from decision.economics import order_of_merit
+from decision.finished import Past
 from decision.inputs import Inputs, gather
 from decision.outcomes import Outcomes, Question, evaluate
 from decision.rank import draw
@@ -19,7 +20,6 @@ from decision.utility import Utilities, utilities
 from model.interventions import Regime
 from priors.draws import Draws
 from studies.comparing.changes import COSTS, EVIDENCE, INTERVENTIONS, PRIORS, SCENARIO
-from studies.comparing.past import Past
 
 FIELDS = {
     SCENARIO: ("scenario", "at_scale", "settings", "solver"),

@@ -1,0 +1,235 @@
+"""Utilities of every option at any cost, in a form small enough to be carried in a page.
+
+U_k(x), x accelerators added to the pool, is linear between the pools that some plan realises, so
+that its values at those nodes are all of it. Over draws they hardly vary independently:
+
+* of the P nodes of an option a few pivots determine the others, U_k(nodes) = U_k(pivots)·W_k, an
+  interpolative decomposition found on some draws;
+* the pivots of all options together are a mean plus R directions, of which each draw keeps its
+  coordinates as whole numbers of a step.
+
+Shapes: n draws, K options of which the first is "do nothing", P nodes, S pivots of all options, R
+directions.
+
+References
+----------
+Cheng, Gimbutas, Martinsson and Rokhlin 2005, "On the compression of low rank matrices", SIAM
+Journal on Scientific Computing 26:1389.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from decision.outcomes import CHUNK, Question
+from decision.utility import Pools
+from model.numerics import Value
+from model.scenario import Scenario
+
+STEP = 1e-6
+"""Productive accelerators that a coordinate is kept to."""
+
+LEARNT_ON = 400
+"""Draws on which pivots are found."""
+
+CHECKED_ON = 400
+"""Other draws on which they are checked, at pools between the nodes too."""
+
+MOST_NODES = 400
+"""Nodes beyond which only some are kept; what that costs is measured."""
+
+ENOUGH = 2e-7
+"""Productive accelerators: pivots are added until the check is met this closely."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surface:
+    """Utilities against the accelerators added to the pool.
+
+    Parameters
+    ----------
+    options
+        Names, doing nothing first.
+    planned
+        N0, the pool as planned, a mean where it differs between draws.
+    nodes
+        Accelerators added, ascending; (P,).
+    weights
+        W_k of each option; (pivots of k, P).
+    mean, directions
+        Of the pivots of all options; (S,) and (R, S).
+    coordinates
+        Of the draws, in steps; (n, R), whole numbers.
+    step
+        Productive accelerators of a step.
+    error
+        Largest difference found between this and the model, in productive accelerators.
+    """
+
+    options: tuple[str, ...]
+    planned: float
+    nodes: np.ndarray
+    weights: tuple[np.ndarray, ...]
+    mean: np.ndarray
+    directions: np.ndarray
+    coordinates: np.ndarray
+    step: float
+    error: float
+
+    @property
+    def starts(self) -> np.ndarray:
+        """First pivot of each option, and their number; (K + 1,)."""
+        return np.cumsum([0, *(len(weights) for weights in self.weights)])
+
+    def pivots(self) -> np.ndarray:
+        """Utilities at the pivots of all options; (n, S)."""
+        return np.asarray(self.mean + (self.coordinates * self.step) @ self.directions)
+
+    def value(self, option: int, added: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+        """U of an option on the draws at accelerators added; (n,) or (n, P).
+
+        Parameters
+        ----------
+        option
+            Its index.
+        added
+            The same for all draws, (P,), within the nodes.
+        pivots
+            As :meth:`pivots` gives them.
+        """
+        start, stop = self.starts[option : option + 2]
+        return np.asarray(pivots[:, start:stop] @ chords(self.weights[option], self.nodes, added))
+
+
+def chords(weights: np.ndarray, nodes: np.ndarray, added: np.ndarray) -> np.ndarray:
+    """Weights of pivots at pools between the nodes; (pivots, P)."""
+    low = np.clip(np.searchsorted(nodes, added, side="right") - 1, 0, nodes.size - 2)
+    share = (added - nodes[low]) / (nodes[low + 1] - nodes[low])
+    return np.asarray(weights[:, low] + share * (weights[:, low + 1] - weights[:, low]))
+
+
+def fit(
+    question: Question,
+    columns: Mapping[str, np.ndarray],
+    draws: int,
+    *,
+    low: float,
+    high: float,
+    step: float = STEP,
+) -> Surface:
+    """Utilities of every option between two numbers of accelerators added.
+
+    Parameters
+    ----------
+    question, columns
+        What is asked, of which draws.
+    draws
+        n.
+    low, high
+        Accelerators added, of which the pool as planned, 0, is one.
+    step
+        Productive accelerators that a coordinate is kept to.
+    """
+    pools = Pools.of(question, columns, draws)
+    nodes = nodes_of(pools, low, high)
+    order = np.random.default_rng(draws).permutation(draws)
+    learnt, checked = np.sort(order[:LEARNT_ON]), np.sort(order[-CHECKED_ON:])
+    between = np.random.default_rng(draws + 1).uniform(low, high, nodes.size)
+    weights: list[np.ndarray] = []
+    values: list[np.ndarray] = []
+    worst = 0.0
+    for option in range(len(question.options)):
+        known = _values(pools, learnt, option, nodes)
+        tested = _values(pools, checked, option, np.concatenate([nodes, between]))
+        pivots, found, error = _pivots(known, tested, nodes, between)
+        weights.append(found)
+        values.append(_values(pools, np.arange(draws), option, nodes[pivots]))
+        worst = max(worst, error)
+    exact = np.concatenate(values, axis=1)
+    mean = exact.mean(axis=0)
+    directions = np.linalg.svd(exact - mean, full_matrices=False)[2]
+    coordinates = np.rint((exact - mean) @ directions.T / step)
+    kept = np.flatnonzero(np.abs(coordinates).max(axis=0) > 0)
+    surface = Surface(
+        options=question.options,
+        planned=float(np.mean(pools.baseline.pool)),
+        nodes=nodes,
+        weights=tuple(weights),
+        mean=mean,
+        directions=directions[kept],
+        coordinates=coordinates[:, kept],
+        step=step,
+        error=worst,
+    )
+    rounded = float(np.abs(surface.pivots() - exact).max(initial=0.0))
+    largest = max(float(np.abs(one).sum(axis=0).max()) for one in weights)
+    return replace(surface, error=worst + rounded * largest)
+
+
+def _values(pools: Pools, rows: np.ndarray, option: int, added: np.ndarray) -> np.ndarray:
+    """U of an option on some draws at accelerators added; (rows, P)."""
+    parts = []
+    for start in range(0, rows.size, CHUNK):
+        part = pools.take(rows[start : start + CHUNK])
+        parts.append(part.value(option, np.broadcast_to(added, (part.draws, added.size))))
+    return np.concatenate(parts)
+
+
+def _pivots(
+    known: np.ndarray, tested: np.ndarray, nodes: np.ndarray, between: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Pivots among the nodes, the weights of all nodes on them, and the largest error found."""
+    from scipy.linalg import qr, solve_triangular
+
+    triangle, order = qr(known, mode="r", pivoting=True)
+    at_nodes = tested[:, : nodes.size]
+    most = min(triangle.shape)
+    best: tuple[np.ndarray, np.ndarray, float] | None = None
+    for count in range(1, most + 1):
+        if abs(triangle[count - 1, count - 1]) <= np.finfo(np.float64).tiny:
+            break
+        weights = np.empty((count, nodes.size))
+        weights[:, order[:count]] = np.eye(count)
+        weights[:, order[count:]] = solve_triangular(
+            triangle[:count, :count], triangle[:count, count:]
+        )
+        pivots = order[:count]
+        error = float(np.abs(at_nodes[:, pivots] @ weights - at_nodes).max())
+        if best is None or error < best[2]:
+            best = pivots, weights, error
+        if error <= ENOUGH:
+            break
+    if best is None:
+        return np.array([0]), np.ones((1, nodes.size)), 0.0
+    pivots, weights, error = best
+    inside = at_nodes[:, pivots] @ chords(weights, nodes, between) - tested[:, nodes.size :]
+    return pivots, weights, max(error, float(np.abs(inside).max()))
+
+
+def nodes_of(pools: Pools, low: float, high: float) -> np.ndarray:
+    """Accelerators added at which an option realises a pool, with both ends; (P,)."""
+    planned = np.unique(np.reshape(pools.baseline.pool, -1).astype(np.float64))
+    found = {low, 0.0, high}
+    scenarios = [
+        pools.baseline,
+        *(treated for states in pools.options for _, treated in states),
+    ]
+    for per_replica in np.unique(np.concatenate([_per_replica(one) for one in scenarios])):
+        for pool in planned:
+            first = max(0, int((pool + low) / per_replica) - 1)
+            sizes = np.arange(first, int((pool + high) / per_replica) + 2)
+            added = np.ceil(sizes * per_replica) - pool
+            found |= set(added[(added > low) & (added < high)].tolist())
+            if len(found) > 10 * MOST_NODES:
+                return np.unique([*np.linspace(low, high, MOST_NODES), 0.0])
+    nodes = np.array(sorted(found))
+    if nodes.size > MOST_NODES:
+        rows = np.linspace(0, nodes.size - 1, MOST_NODES).round().astype(np.int64)
+        nodes = np.unique([*nodes[rows], 0.0])
+    return nodes
+
+
+def _per_replica(scenario: Scenario) -> np.ndarray:
+    value: Value = scenario.replica * scenario.overhead
+    return np.reshape(value, -1).astype(np.float64)
