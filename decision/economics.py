@@ -24,6 +24,7 @@ from decision.outcomes import Outcomes, Question
 from decision.precision import Layout, mean_error, quantile
 from decision.ranking import QUANTILES
 from decision.utility import Pools, Utilities, utilities
+from model.substitution import ROUNDING
 
 BEYOND_ERROR = 2.0
 """Standard errors from which simulation tells a net benefit from none."""
@@ -272,14 +273,21 @@ def appraise(
 
 
 def order_of_merit(found: Utilities, risk_tolerance: float | None) -> list[int]:
-    """Options that the budget pays, best first, the first listed among equals.
+    """Options that the budget pays, best first, the first listed where the rest is rounding.
 
     The largest certainty equivalent at a stated risk tolerance, else the largest expected utility.
     """
     merit = found.values.mean(axis=0)
     if risk_tolerance is not None:
         merit = risk.certainty_equivalent(found.values, risk_tolerance)
-    return sorted(map(int, found.admissible), key=lambda k: (-merit[k], k))
+    left = [int(k) for k in found.admissible]
+    order = []
+    while left:
+        best = max(merit[k] for k in left)
+        first = next(k for k in left if merit[k] >= best - ROUNDING * abs(best))
+        left.remove(first)
+        order.append(first)
+    return order
 
 
 def _appraisals(

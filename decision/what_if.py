@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from decision.acceptability import few_rows
+from decision.acceptability import MOST_DRAWS, few_rows
 from decision.finished import Past
 from decision.precision import quantile
 from decision.surface import STEP, Surface, fit
@@ -30,8 +30,14 @@ SHAPE_STEP = 2.0**-32
 NEAR = 1e-5
 """Accelerators within which a break-even must follow from the utilities."""
 
+EVALUATED = 60_000
+"""Options times draws that a curve over prices is computed on at each price."""
+
 AGREES = 1e-4
 """Productive accelerators within which the model must still give what the run found."""
+
+SPAN = 4.0
+"""Times the largest cost that may be set, so that the price of an accelerator may fall to 1/4."""
 
 LARGEST_SHARE = 0.25
 """Share of the pool that costs may reach unless those of the run are larger."""
@@ -85,18 +91,19 @@ def _answer(run: Past, regime: str, index: int, step: float) -> dict[str, Any]:
     )
     pivots = surface.pivots()
     _require_same(run, regime, surface, pivots)
-    missed = _missed(surface, pivots, outcomes.sea)
+    missed = _missed(surface, pivots, outcomes.sea, shapes.max(axis=0))
     uncertain = [k for k in range(expected.size) if np.ptp(shapes[:, k]) > 0]
     numbers = np.column_stack(
         [surface.coordinates, np.rint(shapes[:, uncertain] / SHAPE_STEP)]
     ).astype(np.int64)
     lowest = numbers.min(axis=0, initial=0)
+    rows = few_rows(count, max(MOST_DRAWS, EVALUATED // expected.size))
     arrays: dict[str, np.ndarray] = {
         "weights": np.concatenate([one.ravel() for one in surface.weights]),
         "directions": surface.directions,
         "missed_sea": outcomes.sea[missed],
         "missed_at": np.ravel_multi_index(missed, outcomes.sea.shape).astype(np.uint32),
-        "rows": few_rows(count).astype(np.uint32),
+        "rows": rows.astype(np.uint32),
     }
     planes, widths = _planes(numbers - lowest)
     data = b"".join(
@@ -108,6 +115,7 @@ def _answer(run: Past, regime: str, index: int, step: float) -> dict[str, Any]:
         "regime": regime,
         "options": list(surface.options),
         "draws": count,
+        "rows": rows.size,
         "horizon_days": question.horizon_days,
         "costs": expected.tolist(),
         "reach": reach,
@@ -128,14 +136,14 @@ def _answer(run: Past, regime: str, index: int, step: float) -> dict[str, Any]:
 def reach_of(
     sea: np.ndarray, expected: np.ndarray, budget: float | None, answer: Mapping[str, Any]
 ) -> float:
-    """Largest cost that can be set: beyond the median break-evens, twice costs and budget.
+    """Largest cost that can be set: beyond the median break-evens, four times costs and budget.
 
     Rounded up to two digits.
     """
     middle = quantile(sea, 0.5)
     worth = 1.5 * float(np.max(middle[np.isfinite(middle)], initial=0.0))
     worth = min(worth, LARGEST_SHARE * float(answer["baseline"]["pool"]))
-    largest = max(worth, 2.0 * float(expected.max()), 2.0 * (budget or 0.0), 10.0)
+    largest = max(worth, SPAN * float(expected.max()), SPAN * (budget or 0.0), 10.0)
     unit = 10.0 ** (np.floor(np.log10(largest)) - 1)
     return float(np.ceil(largest / unit) * unit)
 
@@ -201,12 +209,17 @@ def break_evens(surface: Surface, pivots: np.ndarray, tie: float) -> np.ndarray:
     return result
 
 
-def _missed(surface: Surface, pivots: np.ndarray, sea: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Draws and options whose break-even does not follow from the utilities."""
-    reach = surface.nodes[-1]
+def _missed(
+    surface: Surface, pivots: np.ndarray, sea: np.ndarray, largest: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draws and options whose break-even does not follow from the utilities.
+
+    It matters up to the largest cost of any draw, ``largest`` times the largest that can be set.
+    """
+    top = surface.nodes[-1] * np.maximum(1.0, largest)
     follows = break_evens(surface, pivots, tie_of(surface))
-    near = np.abs(np.clip(follows, 0.0, reach) - np.clip(sea, 0.0, reach)) <= NEAR
-    same = near & ((follows > 0) == (sea > 0)) & ((follows > reach) == (sea > reach))
+    near = np.abs(np.clip(follows, 0.0, top) - np.clip(sea, 0.0, top)) <= NEAR
+    same = near & ((follows > 0) == (sea > 0)) & ((follows > top) == (sea > top))
     same[:, 0] = True
     rows, options = np.nonzero(~same)
     return rows, options

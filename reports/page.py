@@ -106,6 +106,7 @@ def _facts(
         "pool": NOTATION.amount(baseline["pool"]),
         "days": NOTATION.amount(question["window_days"]),
         "draws": NOTATION.amount(question["draws"]),
+        "rows": NOTATION.amount(movable["answers"][0]["rows"]),
         "source": findings.source_of_draws(question, NOTATION),
         "reach": NOTATION.amount(max(answer["reach"] for answer in movable["answers"])),
         "error": f"{max(answer['error'] for answer in movable['answers']):.0e}",

@@ -73,6 +73,10 @@
     return `${rounded(100 * value, 100 * step)}%`;
   }
 
+  /** A share inside a sentence. */
+  const spelt = (value, effective) => share(value, effective)
+    .replace("<\u00a0", words.less_than).replace(">\u00a0", words.more_than);
+
   const digits = (value) => String(Number(value.toPrecision(7)));
   const exact = (value) => String(Number(value.toPrecision(15)));
 
@@ -702,15 +706,15 @@
         : sentence("nothing_gains"));
     } else {
       const [net, error] = result.net[choice];
-      shown.push(sentence("pays", {
+      shown.push(sentence(budget > 0 ? "pays" : "pays_free", {
         cost: amount(result.costs[choice]), budget: amount(budget),
-        share: share(result.pays[choice], effective),
+        share: spelt(result.pays[choice], effective),
         net: amountWithError(Math.abs(net), error), direction: net < 0 ? words.less : words.more,
       }));
     }
     const [lost, lostError] = result.lost[choice];
     shown.push(sentence("sure", {
-      share: share(result.best[choice], effective), loss: amountWithError(lost, lostError),
+      share: spelt(result.best[choice], effective), loss: amountWithError(lost, lostError),
       worst: amount(result.worst, 2 * lostError),
     }));
     if (result.rival !== null) {
@@ -739,7 +743,7 @@
     /* Told once the hand rests, not at every step of a slider. */
     speaking = setTimeout(() => {
       byId("spoken").textContent = say("spoken", {
-        verdict: head.textContent, share: share(result.best[choice], effective),
+        verdict: head.textContent, share: spelt(result.best[choice], effective),
       });
     }, 800);
   }
@@ -764,7 +768,7 @@
       });
       const reading = make("div", { className: "reading" });
       byId("charts").append(make("figure", {}, make("figcaption", {}, title), plot, reading));
-      const chart = { quantity, plot, reading, at: (POINTS - 1) / 2, points: [] };
+      const chart = { quantity, plot, reading, at: 0, price: null, points: [] };
       charts.push(chart);
       plot.addEventListener("pointermove", (event) => {
         const box = plot.getBoundingClientRect();
@@ -794,6 +798,11 @@
     const points = curves(model(), state);
     for (const chart of charts) {
       chart.points = points;
+      /* What is read off follows the price until it is moved by itself. */
+      if (chart.price !== state.price) {
+        chart.price = state.price;
+        chart.at = Math.round(((Math.log2(state.price) + 2) / 4) * (POINTS - 1));
+      }
       drawChart(chart);
     }
   }
@@ -818,8 +827,9 @@
     if (!width || !points.length) return;
     const lines = drawn(points);
     const known = points.filter((point) => point.best !== null);
-    const top = quantity === "best" ? 1
-      : Math.max(1, ...known.flatMap(({ loss }) => lines.map((k) => loss[k]).filter(Number.isFinite)));
+    const shownValues = known.flatMap((point) => lines.map((k) => point[quantity][k]));
+    const highest = Math.max(quantity === "best" ? 0.01 : 1, ...shownValues.filter(Number.isFinite));
+    const top = quantity === "best" ? Math.min(1, Math.ceil(5 * highest + 0.1) / 5) : highest;
     const inner = { width: width - SIZE.left - SIZE.right, height: height - SIZE.top - SIZE.bottom };
     const x = (price) => SIZE.left + ((Math.log2(price) + 2) / 4) * inner.width;
     const y = (value) => SIZE.top + (1 - value / top) * inner.height;
