@@ -48,7 +48,7 @@ interventions:
   - {name: second_twin, multipliers: {reliability.failure_rate_per_node_day: 0.5}}
   - {name: idle, multipliers: {reliability.failure_rate_per_node_day: 1.0}}
   - name: late
-    multipliers: {reliability.failure_rate_per_node_day: {uniform: {lower: 0.3, upper: 0.6}}}
+    multipliers: {reliability.failure_rate_per_node_day: {uniform: {low: 0.3, high: 0.6}}}
     probability_of_delivery: 0.8
     effective_from_day: 180
 """
