@@ -27,8 +27,14 @@ from decision.utility import Pools
 from model.numerics import Value
 from model.scenario import Scenario
 
-STEP = 1e-6
-"""Productive accelerators that a coordinate is kept to."""
+STEPS = (1e-6, 1e-5)
+"""Productive accelerators that a coordinate is kept to: the first where there is room for it."""
+
+ROOM_BYTES = 3_300_000
+"""Of all coordinates: in base64, with all else that a page holds, below 5 MB."""
+
+BITS_OF_A_NORMAL = 2.05
+"""Entropy of a normal whole number beyond the logarithm of its standard deviation, in bits."""
 
 LEARNT_ON = 400
 """Draws on which pivots are found."""
@@ -116,7 +122,7 @@ def fit(
     *,
     low: float,
     high: float,
-    step: float = STEP,
+    room_bytes: float = ROOM_BYTES,
 ) -> Surface:
     """Utilities of every option between two numbers of accelerators added.
 
@@ -128,8 +134,8 @@ def fit(
         n.
     low, high
         Accelerators added, of which the pool as planned, 0, is one.
-    step
-        Productive accelerators that a coordinate is kept to.
+    room_bytes
+        What all coordinates may take before they are kept less finely.
     """
     pools = Pools.of(question, columns, draws)
     nodes = nodes_of(pools, low, high)
@@ -149,7 +155,9 @@ def fit(
     exact = np.concatenate(values, axis=1)
     mean = exact.mean(axis=0)
     directions = np.linalg.svd(exact - mean, full_matrices=False)[2]
-    coordinates = np.rint((exact - mean) @ directions.T / step)
+    along = (exact - mean) @ directions.T
+    step = next((one for one in STEPS if _bytes(along / one) <= room_bytes), STEPS[-1])
+    coordinates = np.rint(along / step)
     kept = np.flatnonzero(np.abs(coordinates).max(axis=0) > 0)
     surface = Surface(
         options=question.options,
@@ -165,6 +173,12 @@ def fit(
     rounded = float(np.abs(surface.pivots() - exact).max(initial=0.0))
     largest = max(float(np.abs(one).sum(axis=0).max()) for one in weights)
     return replace(surface, error=worst + rounded * largest)
+
+
+def _bytes(numbers: np.ndarray) -> float:
+    """What whole numbers about take when they are packed."""
+    bits = np.log2(np.maximum(numbers.std(axis=0), 2.0**-BITS_OF_A_NORMAL)) + BITS_OF_A_NORMAL
+    return float(bits.sum() * len(numbers) / 8)
 
 
 def _values(pools: Pools, rows: np.ndarray, option: int, added: np.ndarray) -> np.ndarray:

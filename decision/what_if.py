@@ -18,7 +18,7 @@ import numpy as np
 from decision.acceptability import MOST_DRAWS, few_rows
 from decision.finished import Past
 from decision.precision import quantile
-from decision.surface import STEP, Surface, fit
+from decision.surface import ROOM_BYTES, Surface, fit
 from decision.terms import draw_terms
 from model.errors import InputError
 
@@ -30,28 +30,26 @@ SHAPE_STEP = 2.0**-32
 NEAR = 1e-5
 """Accelerators within which a break-even must follow from the utilities."""
 
-EVALUATED = 60_000
+EVALUATED = 40_000
 """Options times draws that a curve over prices is computed on at each price."""
 
 AGREES = 1e-4
 """Productive accelerators within which the model must still give what the run found."""
 
-SPAN = 4.0
-"""Times the largest cost that may be set, so that the price of an accelerator may fall to 1/4."""
+SPAN = 3.0
+"""The price of an accelerator may fall to a third and rise to three times the run's."""
 
 LARGEST_SHARE = 0.25
 """Share of the pool that costs may reach unless those of the run are larger."""
 
 
-def what_if(run: Past, *, step: float = STEP) -> dict[str, Any]:
+def what_if(run: Past) -> dict[str, Any]:
     """Everything that moving costs and prices takes.
 
     Parameters
     ----------
     run
         The run.
-    step
-        Productive accelerators that utilities are kept to.
 
     Raises
     ------
@@ -67,11 +65,12 @@ def what_if(run: Past, *, step: float = STEP) -> dict[str, Any]:
         "has_costs": costs is not None,
         "budget": request.budget,
         "risk_tolerance": request.risk_tolerance,
-        "answers": [_answer(run, regime, index, step) for index, regime in enumerate(run.regimes)],
+        "span": SPAN,
+        "answers": [_answer(run, regime, index) for index, regime in enumerate(run.regimes)],
     }
 
 
-def _answer(run: Past, regime: str, index: int, step: float) -> dict[str, Any]:
+def _answer(run: Past, regime: str, index: int) -> dict[str, Any]:
     question = run.inputs.questions[index][1]
     outcomes = run.outcomes(regime)
     count = run.count
@@ -87,7 +86,7 @@ def _answer(run: Past, regime: str, index: int, step: float) -> dict[str, Any]:
         count,
         low=-min(planned, reach * over),
         high=reach,
-        step=step,
+        room_bytes=ROOM_BYTES / len(run.regimes),
     )
     pivots = surface.pivots()
     _require_same(run, regime, surface, pivots)
@@ -136,12 +135,12 @@ def _answer(run: Past, regime: str, index: int, step: float) -> dict[str, Any]:
 def reach_of(
     sea: np.ndarray, expected: np.ndarray, budget: float | None, answer: Mapping[str, Any]
 ) -> float:
-    """Largest cost that can be set: beyond the median break-evens, four times costs and budget.
+    """Largest cost that can be set: the largest median break-even, or three times costs and budget.
 
     Rounded up to two digits.
     """
     middle = quantile(sea, 0.5)
-    worth = 1.5 * float(np.max(middle[np.isfinite(middle)], initial=0.0))
+    worth = float(np.max(middle[np.isfinite(middle)], initial=0.0))
     worth = min(worth, LARGEST_SHARE * float(answer["baseline"]["pool"]))
     largest = max(worth, SPAN * float(expected.max()), SPAN * (budget or 0.0), 10.0)
     unit = 10.0 ** (np.floor(np.log10(largest)) - 1)

@@ -137,7 +137,7 @@ def _content(
         "run": {"scenario": brief(summary["question"]["scenario"])},
         **{
             key: movable[key]
-            for key in ("currency", "price", "price_over_horizon", "budget", "risk_tolerance")
+            for key in ("price", "price_over_horizon", "budget", "risk_tolerance", "span")
         },
         "currency": plain(movable["currency"]),
         "options": [

@@ -12,6 +12,7 @@
   const ROUNDING = 1e-12;
   const POINTS = 33;
   const SLIDER_STEPS = 1000;
+  const CHART_DELAY_MS = 60;
   const DASHES = ["", "7 3", "2 3", "9 3 2 3", "5 2", "1 3", "12 3", "7 2 2 2 2 2", "4 4", "10 4"];
   const byId = (id) => document.getElementById(id);
 
@@ -78,6 +79,10 @@
     .replace("<\u00a0", words.less_than).replace(">\u00a0", words.more_than);
 
   const digits = (value) => String(Number(value.toPrecision(7)));
+  const brief = (value) => {
+    const near = Number(value.toPrecision(3));
+    return Number.isInteger(near) ? rounded(near, 1) : String(near);
+  };
   const exact = (value) => String(Number(value.toPrecision(15)));
 
   /* Draws: utilities at the pivots of each option, break-evens, shapes of uncertain costs. */
@@ -260,36 +265,48 @@
     const count = rows.length;
     const best = new Float64Array(OPTIONS);
     const loss = new Float64Array(OPTIONS);
-    const highest = new Float64Array(count);
-    for (let i = 0; i < count; i += 1) {
-      let top = -Infinity;
-      for (const own of values) if (own[i] > top) top = own[i];
-      highest[i] = top;
-      const level = top - Math.max(model.tie, ROUNDING * Math.abs(top));
-      let ties = 0;
-      for (const own of values) if (own[i] >= level) ties += 1;
-      for (let j = 0; j < paid.length; j += 1) {
-        loss[paid[j]] += top - values[j][i];
-        if (values[j][i] >= level) best[paid[j]] += 1 / ties;
+    const highest = new Float64Array(count).fill(-Infinity);
+    for (const own of values) {
+      for (let i = 0; i < count; i += 1) if (own[i] > highest[i]) highest[i] = own[i];
+    }
+    const level = highest.map((top) => top - Math.max(model.tie, ROUNDING * Math.abs(top)));
+    const ties = new Uint8Array(count);
+    for (const own of values) {
+      for (let i = 0; i < count; i += 1) if (own[i] >= level[i]) ties[i] += 1;
+    }
+    loss.fill(NaN);
+    paid.forEach((k, j) => {
+      const own = values[j];
+      let lost = 0;
+      let first = 0;
+      for (let i = 0; i < count; i += 1) {
+        lost += highest[i] - own[i];
+        if (own[i] >= level[i]) first += 1 / ties[i];
       }
-    }
-    for (let k = 0; k < OPTIONS; k += 1) {
-      best[k] /= count;
-      loss[k] = feasible(costs[k], budget) ? loss[k] / count : NaN;
-    }
+      loss[k] = lost / count;
+      best[k] = first / count;
+    });
     return { paid, values, best, loss, highest };
   }
 
-  const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  function meanOf(values) {
+    let sum = 0;
+    for (let i = 0; i < values.length; i += 1) sum += values[i];
+    return sum / values.length;
+  }
 
   /** Mean of a difference and its standard error. */
   function difference(first, second, effective) {
+    const count = first.length;
     let sum = 0;
     let square = 0;
-    for (let i = 0; i < first.length; i += 1) sum += first[i] - second[i];
-    const mean = sum / first.length;
-    for (let i = 0; i < first.length; i += 1) square += (first[i] - second[i] - mean) ** 2;
-    return [mean, Math.sqrt(square / first.length / effective)];
+    for (let i = 0; i < count; i += 1) sum += first[i] - second[i];
+    const mean = sum / count;
+    for (let i = 0; i < count; i += 1) {
+      const apart = first[i] - second[i] - mean;
+      square += apart * apart;
+    }
+    return [mean, Math.sqrt(square / count / effective)];
   }
 
   function certaintyEquivalent(values, tolerance) {
@@ -354,10 +371,15 @@
     };
   }
 
-  /** P(best) and expected loss while the price of an accelerator goes from a quarter to four times. */
+  /* Prices run from a fraction to a multiple of the run's, evenly in their logarithm. */
+  const SPAN = Math.log2(content.span);
+  const priceAt = (point) => 2 ** (SPAN * ((2 * point) / (POINTS - 1) - 1));
+  const shareOfWay = (price) => (Math.log2(price) / SPAN + 1) / 2;
+
+  /** P(best) and expected loss over the price of an accelerator. */
   function curves(model, state) {
     return Array.from({ length: POINTS }, (_, point) => {
-      const price = 2 ** (-2 + (4 * point) / (POINTS - 1));
+      const price = priceAt(point);
       const { costs, budget } = inAccelerators(state, price);
       if (Math.max(budget, ...costs) > model.reach) return { price, best: null, loss: null };
       const { best, loss } = compare(model, costs, budget, model.rows);
@@ -402,6 +424,8 @@
     }
   }
 
+  const inSpan = (price) => Math.abs(Math.log2(price)) <= SPAN + 1e-9;
+
   function fromFragment() {
     const chosen = initial();
     const unknown = [];
@@ -411,7 +435,7 @@
       const option = options.findIndex(({ key }) => name === `cost.${key}`);
       const regime = answers.findIndex((answer) => answer.regime === text);
       if (name === "regime" && regime >= 0) chosen.regime = regime;
-      else if (name === "price" && valid && value >= 0.25 && value <= 4) chosen.price = value;
+      else if (name === "price" && valid && inSpan(value)) chosen.price = value;
       else if (name === "budget" && text === "largest") chosen.budget = null;
       else if (name === "budget" && valid) chosen.budget = value;
       else if (option > NOTHING && valid) chosen.costs[option] = value / unit;
@@ -476,7 +500,8 @@
           state.costs[k] = (answers[state.regime].reach * Number(row.slider.value)) / SLIDER_STEPS;
           refresh(row.slider);
         });
-        bindNumber(row.input, option.short, (value) => { state.costs[k] = value / unit; });
+        bindNumber(row.input, (value) => { state.costs[k] = value / unit; },
+          say("not_a_number", { field: option.short }));
       }
       row.element.append(cost);
       for (const key of ["pays", "net", "best", "loss", "place"]) {
@@ -494,12 +519,12 @@
     });
   }
 
-  function bindNumber(input, field, set) {
+  function bindNumber(input, set, wrong, allowed = (value) => value >= 0) {
     input.addEventListener("input", () => {
       const value = input.valueAsNumber;
-      const valid = Number.isFinite(value) && value >= 0;
+      const valid = Number.isFinite(value) && allowed(value);
       input.setAttribute("aria-invalid", String(!valid));
-      byId("problem").textContent = valid ? "" : say("not_a_number", { field });
+      byId("problem").textContent = valid ? "" : wrong;
       if (!valid) return;
       set(value);
       refresh(input);
@@ -528,16 +553,19 @@
       state.price = 2 ** Number(byId("price-slider").value);
       refresh(byId("price-slider"));
     });
-    bindNumber(byId("price"), byId("price-label").textContent, (value) => {
-      if (value > 0) state.price = value / perPrice;
-    });
+    byId("price-slider").min = String(-SPAN);
+    byId("price-slider").max = String(SPAN);
+    bindNumber(byId("price"), (value) => { state.price = value / perPrice; },
+      say("not_a_price", {
+        field: byId("price-label").textContent,
+        low: brief(perPrice / content.span), high: brief(perPrice * content.span),
+      }), (value) => inSpan(value / perPrice));
     byId("budget-slider").addEventListener("input", () => {
       state.budget = Number(byId("budget-slider").value);
       refresh(byId("budget-slider"));
     });
-    bindNumber(byId("budget"), document.querySelector("label[for=budget]").textContent, (value) => {
-      state.budget = value;
-    });
+    bindNumber(byId("budget"), (value) => { state.budget = value; },
+      say("not_a_number", { field: document.querySelector("label[for=budget]").textContent }));
     byId("largest").addEventListener("change", () => {
       const { budget } = inAccelerators(state, state.price);
       state.budget = byId("largest").checked ? null : Number(digits(budget));
@@ -589,9 +617,10 @@
 
   let pending = 0;
 
+  /** Curves are drawn once the hand rests, so that a slider never waits for them. */
   function later() {
-    cancelAnimationFrame(pending);
-    pending = requestAnimationFrame(showCharts);
+    clearTimeout(pending);
+    pending = setTimeout(showCharts, CHART_DELAY_MS);
   }
 
   const put = (element, value, origin) => { if (element !== origin) element.value = value; };
@@ -801,7 +830,7 @@
       /* What is read off follows the price until it is moved by itself. */
       if (chart.price !== state.price) {
         chart.price = state.price;
-        chart.at = Math.round(((Math.log2(state.price) + 2) / 4) * (POINTS - 1));
+        chart.at = Math.round(shareOfWay(state.price) * (POINTS - 1));
       }
       drawChart(chart);
     }
@@ -831,7 +860,7 @@
     const highest = Math.max(quantity === "best" ? 0.01 : 1, ...shownValues.filter(Number.isFinite));
     const top = quantity === "best" ? Math.min(1, Math.ceil(5 * highest + 0.1) / 5) : highest;
     const inner = { width: width - SIZE.left - SIZE.right, height: height - SIZE.top - SIZE.bottom };
-    const x = (price) => SIZE.left + ((Math.log2(price) + 2) / 4) * inner.width;
+    const x = (price) => SIZE.left + shareOfWay(price) * inner.width;
     const y = (value) => SIZE.top + (1 - value / top) * inner.height;
     const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
     for (const tick of ticksUpTo(top)) {
@@ -841,15 +870,16 @@
           quantity === "best" ? `${Math.round(100 * tick)}%` : amount(tick)),
       );
     }
-    for (const price of [0.25, 0.5, 1, 2, 4]) {
+    const between = inner.width > 420 ? [0.5, 2] : [];
+    for (const price of [1 / content.span, 1, content.span, ...between]) {
       picture.append(
         draw("line", {
           class: "axis", x1: x(price), x2: x(price),
           y1: SIZE.top + inner.height, y2: SIZE.top + inner.height + 4,
         }),
         draw("text", {
-          x: x(price), y: height - 22, "text-anchor": price === 4 ? "end" : "middle",
-        }, digits(price * (content.price ?? 1))),
+          x: x(price), y: height - 22, "text-anchor": price === content.span ? "end" : "middle",
+        }, brief(price * (content.price ?? 1))),
       );
     }
     picture.append(

@@ -1,6 +1,7 @@
 """A real browser for what is read in one; without it these tests skip with the reason."""
 
 import shutil
+import subprocess
 
 import pytest
 
@@ -25,6 +26,9 @@ def browser():
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         pytest.skip(f"no Chromium on PATH (looked for {', '.join(NAMES)})")
+    # Ubuntu's package is a placeholder that only says where to get one.
+    if subprocess.run([executable, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip(f"{executable} does not start")
     with sync_api.sync_playwright() as playwright:
         launched = playwright.chromium.launch(
             executable_path=executable, headless=True, args=list(FLAGS)

@@ -8,6 +8,8 @@ import numpy as np
 from decision import rank, risk
 from decision.economics import order_of_merit
 from decision.finished import read_past
+from decision.inputs import gather
+from decision.options import request_of
 from decision.outcomes import evaluate
 from decision.utility import Pools, Utilities
 from reports import page
@@ -53,12 +55,14 @@ interventions:
     effective_from_day: 180
 """
 
-PRIORS = ("--evidence", "none", "--quiet", "--force")
+PRIORS = ("--evidence", "none", "--quiet")
 
 
 def rank_into(directory: Path, *arguments: str) -> Path:
-    """A run of the command with its page."""
-    assert rank.main([*PRIORS, *arguments, "--out", str(directory)]) == 0
+    """A run with its page, without memo, figures and drivers."""
+    options = rank.build_parser().parse_args([*PRIORS, *arguments])
+    inputs = gather(request_of(options))
+    rank.compute(options, inputs, directory, lambda *_: None, lambda *_: None)
     assert page.main([str(directory)]) == 0
     return directory
 
@@ -92,9 +96,9 @@ class Program:
         inputs = run.inputs
         question = inputs.questions[run.regimes.index(regime)][1]
         columns = {name: run.part(regime, name) for name in run.table}
-        draws = {
-            name: column for name, column in columns.items() if name in run.draws.columns
-        } | {name: c for name, c in columns.items() if name.startswith("intervention.")}
+        draws = {name: column for name, column in columns.items() if name in run.draws.columns} | {
+            name: c for name, c in columns.items() if name.startswith("intervention.")
+        }
         expected = np.zeros(len(question.options))
         shapes = np.ones((run.count, expected.size))
         if inputs.costs is not None:

@@ -29,9 +29,9 @@ SET = """(settings) => settings.map(({ costs, price, budget, regime }) => {
     element.value = String(value);
     element.dispatchEvent(new Event(event, { bubbles: true }));
   };
-  for (const [option, value] of Object.entries(costs)) {
-    const row = [...document.querySelectorAll('#rows tr')].find((tr) => tr.dataset.option === option);
-    put(row.querySelector('input[type=number]'), value);
+  for (const row of document.querySelectorAll('#rows tr')) {
+    const value = costs[row.dataset.option];
+    if (value !== undefined) put(row.querySelector('input[type=number]'), value);
   }
   put(document.getElementById('price'), price);
   const largest = document.getElementById('largest');
@@ -44,7 +44,10 @@ SET = """(settings) => settings.map(({ costs, price, budget, regime }) => {
 
 FIGURES = """window.figures = () => {
   const head = document.getElementById('verdict').dataset;
-  const found = { choice: head.choice ?? null, lead: head.lead ? Number(head.lead) : null, evpi: Number(head.evpi), rows: {} };
+  const found = {
+    choice: head.choice ?? null, lead: head.lead ? Number(head.lead) : null,
+    evpi: Number(head.evpi), rows: {},
+  };
   for (const row of document.querySelectorAll('#rows tr')) {
     const [pays, net, best, loss] = [...row.querySelectorAll('.figure')].map((figure) =>
       figure.dataset.value === undefined ? null : Number(figure.dataset.value));
@@ -60,7 +63,7 @@ def in_accelerators(tmp_path_factory):
     directory = tmp_path_factory.mktemp("accelerators")
     (directory / "costs.yaml").write_text(COSTS)
     costs = str(directory / "costs.yaml")
-    return rank_into(directory / "run", "--draws", "700", "--costs", costs)
+    return rank_into(directory / "run", "--draws", "400", "--costs", costs)
 
 
 @pytest.fixture(scope="module")
@@ -111,15 +114,15 @@ def agree(figures, expected, options, where):
 def settings_for(program, generator, reach, *, unit=1.0, price=1.0):
     """Random costs with zeros, equal costs and costs of exactly the budget; prices, budgets."""
     count = program.expected.size
-    costs = np.round(generator.uniform(0.0, reach / 4, count), int(generator.integers(0, 4)))
+    costs = np.round(generator.uniform(0.0, reach / 3, count), int(generator.integers(0, 4)))
     costs[generator.random(count) < 0.2] = 0.0
     if generator.random() < 0.3:
         costs[1:] = costs[1]
     costs[0] = 0.0
-    factor = float(np.round(2.0 ** generator.uniform(-1.9, 1.9), 3))
+    factor = float(np.round(3.0 ** generator.uniform(-0.99, 0.99), 3))
     budget = None if generator.random() < 0.5 else float(generator.choice(costs))
     if budget == 0.0 and generator.random() < 0.8:
-        budget = float(np.round(reach / 5))
+        budget = float(np.round(reach / 4))
     asked = {
         "costs": dict(zip(program.options[1:], (costs[1:] * unit).tolist(), strict=True)),
         "price": factor * price,
@@ -175,7 +178,7 @@ def test_page_opens_with_the_figures_of_the_run(browser, in_accelerators, in_mon
 def test_page_decides_as_the_program_at_random_costs(browser, in_accelerators):
     program = Program.of(in_accelerators)
     generator = np.random.default_rng(7)
-    drawn = [settings_for(program, generator, 3600.0) for _ in range(VECTORS)]
+    drawn = [settings_for(program, generator, 2700.0) for _ in range(VECTORS)]
     with opened(browser, in_accelerators / "page.html") as (view, heard):
         ready(view)
         shown = view.evaluate(SET, [asked for asked, _, _ in drawn])
@@ -192,9 +195,7 @@ def test_page_decides_as_the_program_in_money_under_a_regime(browser, in_money):
     program = Program.of(in_money, "unreliable_flat")
     generator = np.random.default_rng(8)
     unit = 41000 * 730 / 1095
-    drawn = [
-        settings_for(program, generator, 2000.0, unit=unit, price=41000.0) for _ in range(20)
-    ]
+    drawn = [settings_for(program, generator, 1500.0, unit=unit, price=41000.0) for _ in range(20)]
     with opened(browser, in_money / "page.html", fragment="#regime=unreliable_flat") as (view, _):
         ready(view)
         shown = view.evaluate(SET, [asked for asked, _, _ in drawn])
@@ -238,7 +239,7 @@ def test_curves_over_the_price_are_those_of_the_program(browser, in_accelerators
                     said = expected[program.options.index(option)]
                     assert value == pytest.approx(said, rel=WITHIN, abs=WITHIN), (price, option)
                 view.keyboard.press("PageUp")
-            assert price == pytest.approx(4.0)
+            assert price == pytest.approx(3.0)
 
 
 def test_slider_by_mouse_changes_the_decision_as_the_program_does(browser, in_accelerators):
@@ -310,10 +311,10 @@ def test_settings_travel_in_the_link_and_reset_takes_them_back(browser, in_money
         assert "cost.nobody=3" in view.inner_text("#problem")
         moved = view.evaluate("window.figures()")
         view.evaluate("location.hash = '#regime=unreliable_flat'")
-        view.wait_for_function("document.getElementById('price').value === '41000'")
+        view.wait_for_function("() => document.getElementById('price').value === '41000'")
         assert view.evaluate("window.figures()") != moved
         view.click("#reset")
-        view.wait_for_function("document.getElementById('reset').disabled")
+        view.wait_for_function("() => document.getElementById('reset').disabled")
         assert view.evaluate("location.hash") in ("", "#")
         assert view.input_value("#price") == "41000"
         assert view.input_value("#budget") == "500"
@@ -336,19 +337,30 @@ def test_page_says_what_it_cannot_take_and_what_lies_beyond(browser, in_accelera
         assert view.evaluate("window.figures()")["choice"] == before["choice"]
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_page_fits_the_window_and_nothing_overlaps(
-    browser, in_accelerators, in_money, without_costs, width, scheme
-):
-    for directory in (in_accelerators, in_money, without_costs):
-        file = directory / "page.html"
+@pytest.fixture(scope="module")
+def pages(in_accelerators, in_money, without_costs):
+    return [one / "page.html" for one in (in_accelerators, in_money, without_costs)]
+
+
+VIEWS = [
+    pytest.param(
+        width,
+        scheme,
+        marks=[] if (width, scheme) in ((390, "light"), (1440, "dark")) else pytest.mark.slow,
+    )
+    for width in WIDTHS
+    for scheme in SCHEMES
+]
+
+
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def test_page_fits_the_window_and_nothing_overlaps(browser, pages, width, scheme):
+    for file in pages:
         with opened(browser, file, width=width, scheme=scheme) as (view, _):
             ready(view)
             view.wait_for_selector(".reading li")
             assert misplaced(view) == []
-            if (width, directory) != (768, in_money):
-                assert violations(view) == []
+            assert violations(view) == []
 
 
 def test_page_fits_the_paper(browser, in_accelerators):
@@ -378,6 +390,60 @@ def test_unreadable_data_is_said_so(browser, in_accelerators, tmp_path):
     with opened(browser, broken) as (view, _):
         view.wait_for_selector("#failure:not([hidden])")
         assert "cannot open the page" in view.inner_text("#failure")
+
+
+PAIRS = (
+    "reliability_2x+fast_restart",
+    "reliability_2x+fast_checkpoint",
+    "reliability_2x+straggler_control",
+    "fast_restart+fast_checkpoint",
+    "fast_restart+straggler_control",
+    "fast_checkpoint+straggler_control",
+    "bandwidth_2x+flat_fabric",
+    "fast_detection+fast_restart",
+    "bandwidth_4x+reliability_2x",
+)
+
+LARGEST_BYTES = 5_000_000
+
+ANSWERS_WITHIN_S = 0.1
+
+MOVE = """() => {
+  const sliders = [document.getElementById('price-slider'),
+    ...document.querySelectorAll('#rows input[type=range]')];
+  return sliders.flatMap((slider, index) => [0.3, 0.6].map((share) => {
+    const [low, high] = [Number(slider.min), Number(slider.max)];
+    slider.value = String(low + share * (high - low) + index);
+    const start = performance.now();
+    slider.dispatchEvent(new Event('input'));
+    return performance.now() - start;
+  }));
+}"""
+
+
+@pytest.mark.slow
+def test_twenty_options_on_twenty_thousand_draws_stay_small_and_answer_at_once(browser, tmp_path):
+    """The fastest moves are counted: a busy machine delays some, a slow page all."""
+    single = [line.split(":")[0].strip() for line in COSTS.splitlines() if line[:2] == "  "]
+    (tmp_path / "costs.yaml").write_text(
+        "interventions:\n" + "".join(f"  {n}: {100 + 40 * i}\n" for i, n in enumerate(single))
+    )
+    bundles = [f for i, pair in enumerate(PAIRS) for f in ("--bundle", f"pair{i}={pair}")]
+    arguments = ("--draws", "20000", "--costs", str(tmp_path / "costs.yaml"), *bundles)
+    file = rank_into(tmp_path / "run", *arguments) / "page.html"
+    assert file.stat().st_size < LARGEST_BYTES
+    program = Program.of(file.parent)
+    assert len(program.options) == 20
+    drawn = [settings_for(program, np.random.default_rng(i), 2400.0) for i in range(5)]
+    with opened(browser, file) as (view, heard):
+        ready(view)
+        shown = view.evaluate(SET, [asked for asked, _, _ in drawn])
+        view.click("#reset")
+        moves = sorted(view.evaluate(MOVE))
+        assert heard.complaints == []
+    for index, (figures, (_, costs, budget)) in enumerate(zip(shown, drawn, strict=True)):
+        agree(figures, program.decide(costs, budget), program.options, index)
+    assert moves[len(moves) // 4] < 1000 * ANSWERS_WITHIN_S
 
 
 HOSTILE = (

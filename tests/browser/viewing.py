@@ -5,27 +5,34 @@ from dataclasses import dataclass, field
 
 WIDTHS = (1440, 768, 390)
 SCHEMES = ("light", "dark")
-READY = "document.documentElement.dataset.ready === 'true'"
+READY = "() => document.documentElement.dataset.ready === 'true'"
 
 # Every stretch of visible text with its box on the page. Text of one paragraph is one stretch.
 BOXES = r"""() => {
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const skipped = (element) => element.closest(
-    'script, style, noscript, option, title, desc, [hidden], .hidden, .watermark, details:not([open]) > :not(summary)');
+  const unseen = ['script', 'style', 'noscript', 'option', 'title', 'desc', '[hidden]', '.hidden',
+    '.watermark', 'details:not([open]) > :not(summary)'].join();
+  const blocks = ['p', 'li', 'th', 'td', 'dt', 'dd', 'h1', 'h2', 'h3', 'figcaption', 'label',
+    'button', 'summary', 'text', 'caption', 'div'].join();
+  const elements = [...document.querySelectorAll('*')];
+  /* What only a reader of the screen is told lies clipped at one place. */
+  const clipped = (element) => {
+    const head = element.closest('thead');
+    return head && getComputedStyle(head).position === 'absolute';
+  };
   while (walker.nextNode()) {
     const node = walker.currentNode;
-    if (!node.textContent.trim() || skipped(node.parentElement)) continue;
-    if (!node.parentElement.checkVisibility({ visibilityProperty: true })) continue;
-    if (node.parentElement.closest('thead') && getComputedStyle(node.parentElement.closest('thead')).position === 'absolute') continue;
+    const parent = node.parentElement;
+    if (!node.textContent.trim() || parent.closest(unseen) || clipped(parent)) continue;
+    if (!parent.checkVisibility({ visibilityProperty: true })) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
-    const block = node.parentElement.closest('p, li, th, td, dt, dd, h1, h2, h3, figcaption, label, button, summary, text, caption, div');
+    const block = elements.indexOf(parent.closest(blocks));
     for (const box of range.getClientRects()) {
       if (box.width < 1 || box.height < 1) continue;
       found.push({ text: node.textContent.trim().slice(0, 40), left: box.left, right: box.right,
-        top: box.top, bottom: box.bottom, block: [...document.querySelectorAll('*')].indexOf(block),
-        scrolls: Boolean(node.parentElement.closest('.scroll')) });
+        top: box.top, bottom: box.bottom, block, scrolls: Boolean(parent.closest('.scroll')) });
     }
   }
   for (const control of document.querySelectorAll('input, select, button')) {
@@ -79,9 +86,11 @@ def misplaced(page):
     scrolled = page.evaluate("document.documentElement.scrollWidth")
     found = [] if scrolled <= width else [f"the page is {scrolled} wide, the window {width}"]
     boxes = page.evaluate(BOXES)
-    for box in boxes:
-        if not box["scrolls"] and (box["left"] < -1 or box["right"] > width + 1):
-            found.append(f"beyond the edge: {box['text']!r}")
+    found += [
+        f"beyond the edge: {box['text']!r}"
+        for box in boxes
+        if not box["scrolls"] and (box["left"] < -1 or box["right"] > width + 1)
+    ]
     for index, one in enumerate(boxes):
         for other in boxes[index + 1 :]:
             if one["block"] == other["block"]:
