@@ -17,13 +17,14 @@ Cheng, Gimbutas, Martinsson and Rokhlin 2005, "On the compression of low rank ma
 Journal on Scientific Computing 26:1389.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from decision.outcomes import CHUNK, Question
 from decision.utility import Pools
+from model.errors import InputError
 from model.numerics import Value
 from model.scenario import Scenario
 
@@ -36,14 +37,17 @@ ROOM_BYTES = 3_300_000
 BITS_OF_A_NORMAL = 2.05
 """Entropy of a normal whole number beyond the logarithm of its standard deviation, in bits."""
 
-LEARNT_ON = 400
+LEARNT_ON = 300
 """Draws on which pivots are found."""
 
-CHECKED_ON = 400
+CHECKED_ON = 300
 """Other draws on which they are checked, at pools between the nodes too."""
 
-MOST_NODES = 400
-"""Nodes beyond which only some are kept; what that costs is measured."""
+BETWEEN = 64
+"""Pools between the nodes that are checked."""
+
+MOST_NODES = 2000
+"""Nodes beyond which there are too many for a page."""
 
 ENOUGH = 2e-7
 """Productive accelerators: pivots are added until the check is met this closely."""
@@ -58,7 +62,7 @@ class Surface:
     options
         Names, doing nothing first.
     planned
-        N0, the pool as planned, a mean where it differs between draws.
+        N0, the pool as planned.
     nodes
         Accelerators added, ascending; (P,).
     weights
@@ -136,12 +140,17 @@ def fit(
         Accelerators added, of which the pool as planned, 0, is one.
     room_bytes
         What all coordinates may take before they are kept less finely.
+
+    Raises
+    ------
+    InputError
+        If the pools that plans realise differ between draws, or are too many.
     """
     pools = Pools.of(question, columns, draws)
     nodes = nodes_of(pools, low, high)
     order = np.random.default_rng(draws).permutation(draws)
     learnt, checked = np.sort(order[:LEARNT_ON]), np.sort(order[-CHECKED_ON:])
-    between = np.random.default_rng(draws + 1).uniform(low, high, nodes.size)
+    between = np.random.default_rng(draws + 1).uniform(low, high, BETWEEN)
     weights: list[np.ndarray] = []
     values: list[np.ndarray] = []
     worst = 0.0
@@ -161,7 +170,7 @@ def fit(
     kept = np.flatnonzero(np.abs(coordinates).max(axis=0) > 0)
     surface = Surface(
         options=question.options,
-        planned=float(np.mean(pools.baseline.pool)),
+        planned=float(np.max(pools.baseline.pool)),
         nodes=nodes,
         weights=tuple(weights),
         mean=mean,
@@ -200,7 +209,7 @@ def _pivots(
     at_nodes = tested[:, : nodes.size]
     most = min(triangle.shape)
     best: tuple[np.ndarray, np.ndarray, float] | None = None
-    for count in range(1, most + 1):
+    for count in _counts(most):
         if abs(triangle[count - 1, count - 1]) <= np.finfo(np.float64).tiny:
             break
         weights = np.empty((count, nodes.size))
@@ -221,29 +230,53 @@ def _pivots(
     return pivots, weights, max(error, float(np.abs(inside).max()))
 
 
+def _counts(most: int) -> Iterator[int]:
+    """Numbers of pivots to try: each of the first, then ever fewer."""
+    count = 1
+    while count < most:
+        yield count
+        count += max(1, count // 6)
+    yield most
+
+
 def nodes_of(pools: Pools, low: float, high: float) -> np.ndarray:
-    """Accelerators added at which an option realises a pool, with both ends; (P,)."""
+    """Accelerators added at which an option realises a pool, with both ends; (P,).
+
+    Raises
+    ------
+    InputError
+        If they differ between draws, or are too many.
+    """
     planned = np.unique(np.reshape(pools.baseline.pool, -1).astype(np.float64))
-    found = {low, 0.0, high}
     scenarios = [
         pools.baseline,
         *(treated for states in pools.options for _, treated in states),
     ]
-    for per_replica in np.unique(np.concatenate([_per_replica(one) for one in scenarios])):
-        for pool in planned:
-            first = max(0, int((pool + low) / per_replica) - 1)
-            sizes = np.arange(first, int((pool + high) / per_replica) + 2)
-            added = np.ceil(sizes * per_replica) - pool
-            found |= set(added[(added > low) & (added < high)].tolist())
-            if len(found) > 10 * MOST_NODES:
-                return np.unique([*np.linspace(low, high, MOST_NODES), 0.0])
-    nodes = np.array(sorted(found))
-    if nodes.size > MOST_NODES:
-        rows = np.linspace(0, nodes.size - 1, MOST_NODES).round().astype(np.int64)
-        nodes = np.unique([*nodes[rows], 0.0])
-    return nodes
+    sizes = [_per_replica(one) for one in scenarios]
+    if planned.size > 1 or any(one.size > 1 for one in sizes):
+        raise InputError.single(
+            message="the pool that a plan needs differs between draws: the share of spares, or of"
+            " stranded accelerators, is uncertain, and then costs cannot be moved on a page",
+            source="RUN",
+            remedy="rank again with that share known (--set reliability.spare_fraction=0.03)",
+        )
+    found = {low, 0.0, high}
+    for [per_replica] in sizes:
+        first = max(0, int((planned[0] + low) / per_replica) - 1)
+        steps = np.arange(first, int((planned[0] + high) / per_replica) + 2)
+        added = np.ceil(steps * per_replica) - planned[0]
+        found |= set(added[(added > low) & (added < high)].tolist())
+    if len(found) > MOST_NODES:
+        raise InputError.single(
+            message=f"costs of up to {high:g} accelerators span {len(found)} plans, a page holds"
+            f" {MOST_NODES}",
+            source="RUN",
+            remedy="rank with smaller costs or a smaller budget",
+        )
+    return np.array(sorted(found))
 
 
 def _per_replica(scenario: Scenario) -> np.ndarray:
+    """Accelerators that a replica takes, one number where draws agree."""
     value: Value = scenario.replica * scenario.overhead
-    return np.reshape(value, -1).astype(np.float64)
+    return np.unique(np.reshape(value, -1).astype(np.float64))

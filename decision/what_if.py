@@ -54,7 +54,7 @@ def what_if(run: Past) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the model no longer gives what the run found.
+        If the model no longer gives what the run found, or its pools differ between draws.
     """
     costs, request = run.inputs.costs, run.inputs.request
     return {

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from decision import rank, risk
+from decision import risk
 from decision.economics import order_of_merit
 from decision.finished import read_past
-from decision.inputs import gather
-from decision.options import request_of
 from decision.outcomes import evaluate
 from decision.utility import Pools, Utilities
 from reports import page
+from tests.runs import rank_into
 
 COSTS = """\
 decision_horizon_days: 1095
@@ -55,14 +54,10 @@ interventions:
     effective_from_day: 180
 """
 
-PRIORS = ("--evidence", "none", "--quiet")
 
-
-def rank_into(directory: Path, *arguments: str) -> Path:
-    """A run with its page, without memo, figures and drivers."""
-    options = rank.build_parser().parse_args([*PRIORS, *arguments])
-    inputs = gather(request_of(options))
-    rank.compute(options, inputs, directory, lambda *_: None, lambda *_: None)
+def with_page(directory: Path, *arguments: str) -> Path:
+    """A run with its page."""
+    rank_into(directory, *arguments)
     assert page.main([str(directory)]) == 0
     return directory
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reports import page
-from tests.browser.runs import COSTS, IN_MONEY, TWINS, Program, rank_into
+from tests.browser.runs import COSTS, IN_MONEY, TWINS, Program, with_page
 from tests.browser.viewing import (
     READY,
     SCHEMES,
@@ -63,7 +63,7 @@ def in_accelerators(tmp_path_factory):
     directory = tmp_path_factory.mktemp("accelerators")
     (directory / "costs.yaml").write_text(COSTS)
     costs = str(directory / "costs.yaml")
-    return rank_into(directory / "run", "--draws", "400", "--costs", costs)
+    return with_page(directory / "run", "--draws", "400", "--costs", costs)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def in_money(tmp_path_factory):
     only = "reliability_2x,fast_restart,fast_checkpoint,straggler_control"
     arguments = ("--draws", "400", "--costs", str(directory / "costs.yaml"), "--only", only)
     more = ("--budget", "500", "--risk-tolerance", "800", "--regime", "all")
-    return rank_into(directory / "run", *arguments, *more)
+    return with_page(directory / "run", *arguments, *more)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def without_costs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("twins")
     (directory / "twins.yaml").write_text(TWINS)
     interventions = str(directory / "twins.yaml")
-    return rank_into(directory / "run", "--draws", "300", "--interventions", interventions)
+    return with_page(directory / "run", "--draws", "300", "--interventions", interventions)
 
 
 def ready(view):
@@ -430,7 +430,7 @@ def test_twenty_options_on_twenty_thousand_draws_stay_small_and_answer_at_once(b
     )
     bundles = [f for i, pair in enumerate(PAIRS) for f in ("--bundle", f"pair{i}={pair}")]
     arguments = ("--draws", "20000", "--costs", str(tmp_path / "costs.yaml"), *bundles)
-    file = rank_into(tmp_path / "run", *arguments) / "page.html"
+    file = with_page(tmp_path / "run", *arguments) / "page.html"
     assert file.stat().st_size < LARGEST_BYTES
     program = Program.of(file.parent)
     assert len(program.options) == 20
@@ -470,7 +470,7 @@ def test_page_shows_hostile_text_as_text(browser, tmp_path):
     document = tmp_path / "hostile.yaml"
     with document.open("w", encoding="utf-8") as handle:
         YAML(typ="safe", pure=True).dump({"interventions": interventions}, handle)
-    run = rank_into(tmp_path / "run", "--draws", "100", "--interventions", str(document))
+    run = with_page(tmp_path / "run", "--draws", "100", "--interventions", str(document))
     for width in (1440, 390):
         with opened(browser, run / "page.html", width=width) as (view, heard):
             ready(view)
