@@ -13,11 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from reports.canvas import DPI, FATE_FILL, INK, NEUTRAL, PALETTE, Setting, house_style, page
+from reports.canvas import DPI, FATE_FILL, Setting, house_style, page
+from reports.palette import GRID, INK, NEUTRAL, PALETTE
 
 type Tables = Mapping[str, Any]
 
-GRID = "#E3E3E3"
 PALE = "#F0F0F0"
 
 REFERENCE_OVERSUBSCRIPTION = 7.0
