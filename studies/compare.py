@@ -46,7 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def compare_runs(
+def compare(
     run: Path, other: Path, *, say: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
     """What changed from an older run to a newer one and why, as plain data.
@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from studies.comparing.words import render
 
     with Progress(quiet=options.quiet) as progress:
-        content = compare_runs(options.run, options.other, say=progress.say)
+        content = compare(options.run, options.other, say=progress.say)
     file: Path = options.out or options.run / COMPARISON
     write_file(file, as_json(content))
     if options.format == "json":

@@ -61,7 +61,7 @@ def runs(tmp_path_factory, costs):
 
 @pytest.fixture(scope="module")
 def both(runs):
-    return compare.compare_runs(runs["both"], runs["old"])
+    return compare.compare(runs["both"], runs["old"])
 
 
 def values(content, option, quantity, answer=0):
@@ -83,7 +83,7 @@ def appraisal(run, option, quantity):
 
 
 def test_run_compared_with_itself_has_not_changed(runs):
-    content = compare.compare_runs(runs["old"], runs["old"])
+    content = compare.compare(runs["old"], runs["old"])
     assert content["parts_of"] == []
     assert not any(one["changed"] for one in content["inputs"])
     for _, _, value in every_value(content):
@@ -131,7 +131,7 @@ def test_input_moves_only_what_depends_on_it(both):
 
 
 def test_common_draws_tell_a_change_better_than_two_runs(runs):
-    content = compare.compare_runs(runs["costs"], runs["old"])
+    content = compare.compare(runs["costs"], runs["old"])
     value = values(content, "reliability_2x", "net_value")
     apart = np.hypot(value["before"]["mcse"], value["after"]["mcse"])
     assert 0 < value["change"]["mcse"] < 0.3 * apart
@@ -170,7 +170,7 @@ def test_fields_that_differ_are_named_with_their_values(both):
 def test_other_draws_and_seed_are_a_part_of_their_own(tmp_path, runs, costs):
     only = ("--only", ONLY, *costs["low"])
     other = rank_into(tmp_path / "other", *only, "--draws", "500", "--seed", "2")
-    content = compare.compare_runs(other, runs["old"])
+    content = compare.compare(other, runs["old"])
     assert content["parts_of"] == ["draws"]
     for option, quantity, value in every_value(content):
         [part] = value["parts"]
@@ -192,7 +192,7 @@ def test_other_code_is_a_part_of_its_own(tmp_path, runs, costs):
     for option in summary["answers"][0]["options"]:
         option["gain_mean"] += 10.0 if option["option"] == "fast_restart" else 0.0
     (older / "summary.json").write_text(json.dumps(summary))
-    content = compare.compare_runs(runs["costs"], older)
+    content = compare.compare(runs["costs"], older)
     assert content["parts_of"] == ["code", "costs"]
     code, swapped = values(content, "fast_restart", "gain")["parts"]
     assert (code["input"], code["value"]) == ("code", pytest.approx(-10.0, abs=1e-9))
@@ -209,7 +209,7 @@ def test_priors_are_swapped_and_their_draws_made_anew(tmp_path, runs, costs):
     assert restart in published
     document.write_text(published.replace(restart, restart.replace("high: 900", "high: 1500")))
     other = rank_into(tmp_path / "other", *SMALL, *costs["high"], "--priors", str(document))
-    content = compare.compare_runs(other, runs["old"])
+    content = compare.compare(other, runs["old"])
     assert content["parts_of"] == ["priors", "costs"]
     parts = {p["input"]: p for p in values(content, "fast_restart", "gain")["parts"]}
     assert parts["priors"]["value"] > 5 * parts["priors"]["mcse"] > 0
@@ -222,13 +222,13 @@ def test_inputs_that_go_together_only_are_swapped_together(tmp_path, runs):
     costs.write_text(COSTS.format(reliability=200) + "  fast_detection: 20\n")
     more = ("--only", f"{ONLY},fast_detection", "--costs", str(costs), "--budget", "1000")
     wider = rank_into(tmp_path / "wider", "--draws", "300", *more)
-    content = compare.compare_runs(wider, runs["old"])
+    content = compare.compare(wider, runs["old"])
     assert content["parts_of"] == ["interventions+costs"]
     assert any("together" in note for note in content["notes"])
     status = {one["option"]: one["status"] for one in content["answers"][0]["options"]}
     assert status["fast_detection"] == "new"
     assert status["fast_restart"] == "both"
-    back = compare.compare_runs(runs["old"], wider)
+    back = compare.compare(runs["old"], wider)
     gone = {one["option"]: one["status"] for one in back["answers"][0]["options"]}
     assert gone["fast_detection"] == "gone"
 
@@ -243,7 +243,7 @@ def test_runs_on_draws_from_a_file_are_compared(tmp_path, runs):
         rank_into(tmp_path / n, "--only", ONLY, "--parameter-draws", str(tmp_path / f"{n}.csv"))
         for n in ("a", "b")
     ]
-    content = compare.compare_runs(made[1], made[0])
+    content = compare.compare(made[1], made[0])
     assert content["parts_of"] == ["draws"]
     assert values(content, "fast_restart", "gain")["change"]["value"] > 0
 
@@ -251,7 +251,7 @@ def test_runs_on_draws_from_a_file_are_compared(tmp_path, runs):
 def test_regimes_in_common_are_compared(tmp_path):
     several = rank_into(tmp_path / "all", *SMALL, "--regime", "all")
     one = rank_into(tmp_path / "one", *SMALL, "--regime", "typical", *SLOW_FAILURES)
-    content = compare.compare_runs(one, several)
+    content = compare.compare(one, several)
     assert [answer["regime"] for answer in content["answers"]] == ["typical"]
     assert content["parts_of"] == ["scenario"]
     assert any("left out" in note for note in content["notes"])
