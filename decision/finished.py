@@ -5,7 +5,7 @@ Shapes: n draws, K options of which the first is "do nothing".
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,8 @@ class Past:
         Its inputs, read again from the copies that it keeps.
     table
         Columns of its outcomes by name, the regimes one after the other.
+    evidence_read
+        Whether its evidence could be read again: it may name scenarios that lie elsewhere.
     """
 
     directory: Path
@@ -47,6 +49,7 @@ class Past:
     provenance: Mapping[str, Any]
     inputs: Inputs
     table: Mapping[str, np.ndarray]
+    evidence_read: bool = True
 
     @property
     def regimes(self) -> tuple[str, ...]:
@@ -68,6 +71,11 @@ class Past:
     def from_file(self) -> bool:
         """Whether its draws were handed over."""
         return bool(self.summary["question"]["source"] == FILE)
+
+    @property
+    def redrawable(self) -> bool:
+        """Whether its draws can be made again: neither handed over nor on evidence now gone."""
+        return self.evidence_read and not self.from_file
 
     def answer(self, regime: str) -> Mapping[str, Any]:
         """What its summary says under a regime."""
@@ -149,12 +157,17 @@ def read_past(directory: Path, source: str) -> Past:
             path=str(directory),
             remedy="rank again with this version",
         )
+    try:
+        inputs, read = gather(request), True
+    except InputError:
+        inputs, read = gather(replace(request, evidence=["none"])), False
     return Past(
         directory=directory,
         summary=summary,
         provenance=provenance,
-        inputs=gather(request),
+        inputs=inputs,
         table=table,
+        evidence_read=read,
     )
 
 

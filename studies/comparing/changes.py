@@ -26,8 +26,11 @@ MOST = 40
 _NAMES = ("name", "id")
 """Keys that tell the entries of a list apart."""
 
-_NOTES = frozenset({"notes"})
-"""Keys of a document that change no result."""
+NOTES = "notes"
+"""Key of a scenario that changes no result."""
+
+LONGEST = 100
+"""Characters of a value that are told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,30 +52,19 @@ class Change:
 
 def changes_of(before: Past, after: Past) -> dict[str, tuple[Change, ...]]:
     """Every field that differs, by input; an input without any has none."""
-    old, new = before.inputs, after.inputs
-    found = {
-        CODE: _code(before, after),
-        DRAWS: _fields(_draws_of(before), _draws_of(after)),
-        SCENARIO: _fields(
-            {
-                **_flat(_content(old.scenario_file.text)),
-                **{f"--set {path}": value for path, value in old.request.settings.items()},
-                "--at-scale": old.request.at_scale,
-                "--solver": old.request.solver,
-            },
-            {
-                **_flat(_content(new.scenario_file.text)),
-                **{f"--set {path}": value for path, value in new.request.settings.items()},
-                "--at-scale": new.request.at_scale,
-                "--solver": new.request.solver,
-            },
-        ),
-        INTERVENTIONS: _fields(_interventions_of(before), _interventions_of(after)),
-        PRIORS: _fields(_flat(_content(old.catalogue.text)), _flat(_content(new.catalogue.text))),
-        EVIDENCE: _fields(_evidence_of(before), _evidence_of(after)),
-        COSTS: _fields(_costs_of(before), _costs_of(after)),
+    contents = {
+        CODE: _code_of,
+        DRAWS: _draws_of,
+        SCENARIO: _scenario_of,
+        INTERVENTIONS: _interventions_of,
+        PRIORS: lambda run: _content(run.inputs.catalogue.text),
+        EVIDENCE: _evidence_of,
+        COSTS: _costs_of,
     }
-    return {name: tuple(found[name]) for name in INPUTS}
+    return {
+        name: tuple(_differences(content(before), content(after), ""))
+        for name, content in contents.items()
+    }
 
 
 def describe_changes(changes: Mapping[str, Sequence[Change]]) -> list[dict[str, Any]]:
@@ -101,13 +93,9 @@ def _explained(path: str) -> dict[str, str]:
     return {"unit": field.unit if field else "", "meaning": field.meaning if field else ""}
 
 
-def _code(before: Past, after: Past) -> list[Change]:
-    made = {}
-    for run in (before, after):
-        code, _ = run.made_with
-        versions = {f"version of {name}": v for name, v in run.provenance["versions"].items()}
-        made[run.directory] = {**versions, "code": code[:12]}
-    return list(_fields(made[before.directory], made[after.directory]))
+def _code_of(run: Past) -> Mapping[str, object]:
+    code, _ = run.made_with
+    return {"code": code[:12], "versions": run.provenance["versions"]}
 
 
 def _draws_of(run: Past) -> dict[str, object]:
@@ -121,33 +109,44 @@ def _draws_of(run: Past) -> dict[str, object]:
     return shown
 
 
-def _interventions_of(run: Past) -> dict[str, object]:
+def _scenario_of(run: Past) -> Mapping[str, object]:
+    request = run.inputs.request
+    content = _content(run.inputs.scenario_file.text)
+    return {
+        **{key: value for key, value in content.items() if key != NOTES},
+        **{f"--set {path}": value for path, value in request.settings.items()},
+        "--at-scale": request.at_scale,
+        "--solver": request.solver,
+    }
+
+
+def _interventions_of(run: Past) -> Mapping[str, object]:
     request = run.inputs.request
     bundles = {f"--bundle {name}": "+".join(parts) for name, parts in request.bundles.items()}
     return {
-        **_flat(_content(run.inputs.intervention_file.text)),
+        **_content(run.inputs.intervention_file.text),
         "--only": ", ".join(request.only) or None,
         **bundles,
     }
 
 
-def _evidence_of(run: Past) -> dict[str, object]:
-    fields: dict[str, object] = {}
+def _evidence_of(run: Past) -> Mapping[str, object]:
+    observations: list[object] = []
     for text in run.inputs.evidence.texts.values():
-        fields |= _flat(_content(text))
-    return fields
+        found = _content(text).get("observations")
+        observations += found if isinstance(found, list) else []
+    return {"observations": observations}
 
 
-def _costs_of(run: Past) -> dict[str, object]:
+def _costs_of(run: Past) -> Mapping[str, object]:
     inputs = run.inputs
     if inputs.costs is None:
         return {}
-    studies = {} if inputs.studies is None else _flat(_content(inputs.studies.text))
     return {
-        **_flat(_content(inputs.costs.text)),
+        **_content(inputs.costs.text),
         "--budget": inputs.request.budget,
         "--risk-tolerance": inputs.request.risk_tolerance,
-        **{f"studies on offer: {path}": value for path, value in studies.items()},
+        "--studies": None if inputs.studies is None else _content(inputs.studies.text),
     }
 
 
@@ -158,40 +157,36 @@ def _content(text: str) -> Mapping[str, object]:
     return content
 
 
-def _flat(content: object, path: str = "") -> dict[str, object]:
-    """Values of a document by dotted path; entries of lists go by their names."""
-    if isinstance(content, Mapping) and content:
-        return {
-            where: value
-            for key, inner in content.items()
-            if path or str(key) not in _NOTES
-            for where, value in _flat(inner, f"{path}.{key}".lstrip(".")).items()
-        }
-    if isinstance(content, list) and any(isinstance(one, Mapping) for one in content):
-        return {
-            where: value
-            for index, one in enumerate(content)
-            for where, value in _flat(one, f"{path}.{_name_of(one, index)}").items()
-        }
-    return {path: content}
+def _differences(before: object, after: object, path: str) -> Iterator[Change]:
+    """Fields of two documents that differ; entries of lists go by their names."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in dict.fromkeys((*before, *after)):
+            yield from _differences(before.get(key), after.get(key), f"{path}.{key}".lstrip("."))
+    elif _is_list_of_entries(before) and _is_list_of_entries(after):
+        yield from _differences(_by_name(before), _by_name(after), path)
+    elif before != after:
+        yield Change(path=path, before=_text(before), after=_text(after))
 
 
-def _name_of(entry: object, index: int) -> str:
-    if isinstance(entry, Mapping):
-        for key in _NAMES:
-            if key in entry:
-                return str(entry[key])
-    return str(index + 1)
+def _is_list_of_entries(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, Mapping) for entry in value)
 
 
-def _fields(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[Change]:
-    for path in dict.fromkeys((*before, *after)):
-        old, new = before.get(path), after.get(path)
-        if old != new:
-            yield Change(path=path, before=_text(old), after=_text(new))
+def _by_name(entries: Any) -> dict[str, object]:
+    return {_name_of(entry, index): entry for index, entry in enumerate(entries)}
+
+
+def _name_of(entry: Mapping[str, object], index: int) -> str:
+    return next((str(entry[key]) for key in _NAMES if key in entry), str(index + 1))
 
 
 def _text(value: object) -> str:
     if value is None:
         return ""
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+    if isinstance(value, Mapping):
+        text = ", ".join(f"{key} {_text(inner)}" for key, inner in value.items())
+    elif isinstance(value, list):
+        text = ", ".join(map(_text, value))
+    else:
+        text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"

@@ -82,8 +82,8 @@ def compare_past(
     ]
     if mixtures.by_file:
         notes.append(
-            "Draws of one run came from a file: what priors and evidence changed is counted with"
-            " the draws."
+            "Draws of one run came from a file, or from evidence that cannot be read again: what"
+            " priors and evidence changed is counted with the draws."
         )
     notes += _notes(before, after, regimes)
     steps = [(CODE,)] * recoded + [(DRAWS,)] * redrawn
@@ -110,9 +110,9 @@ def _require_common(
                 remedy="compare runs of one question, or rank again",
             )
     fixed = [run.inputs.request.settings for run in (before, after)]
-    if (before.from_file or after.from_file) and dict(fixed[0]) != dict(fixed[1]):
+    if not (before.redrawable and after.redrawable) and dict(fixed[0]) != dict(fixed[1]):
         raise InputError.single(
-            message="draws from a file cannot be mixed with other fields set by --set",
+            message="draws that cannot be made again do not mix with other fields set by --set",
             source="OTHER_RUN",
             path=str(before.directory),
             remedy="rank both with the same --set",

@@ -140,8 +140,8 @@ class Mixtures:
 
     @property
     def by_file(self) -> bool:
-        """Whether draws of one run were handed over, so that priors and evidence made none."""
-        return self.before.from_file or self.after.from_file
+        """Whether draws of one run cannot be made again."""
+        return not (self.before.redrawable and self.after.redrawable)
 
     def inputs(self, taken: Iterable[str], draws_of: Past) -> Inputs:
         """Inputs with those taken from the newer run, drawn as often and with the seed as a run.

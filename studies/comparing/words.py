@@ -10,6 +10,9 @@ WIDTH = 100
 SHOWN = 8
 """Fields of an input that are listed one by one."""
 
+TINY = 1e-6
+"""Accelerators: an error below it is rounding."""
+
 BEYOND_ERROR = 2.0
 """Standard errors from which simulation tells a change from none."""
 
@@ -163,10 +166,10 @@ def _amount(value: float) -> str:
 
 
 def _with_error(record: Mapping[str, float]) -> str:
-    if abs(record["value"]) < BEYOND_ERROR * record["mcse"] or not round(record["value"], 1):
-        return "0" if not record["mcse"] else f"0 ± {max(1.0, record['mcse']):,.0f}"
     text = _amount(record["value"])
-    return f"{text} ± {max(1.0, record['mcse']):,.0f}" if record["mcse"] else text
+    if record["mcse"] < TINY:
+        return text
+    return f"{text} ± {max(1.0, record['mcse']):,.0f}"
 
 
 def _plain(text: object) -> str:

@@ -248,6 +248,18 @@ def test_runs_on_draws_from_a_file_are_compared(tmp_path, runs):
     assert values(content, "fast_restart", "gain")["change"]["value"] > 0
 
 
+def test_run_whose_evidence_names_files_elsewhere_keeps_its_draws(tmp_path, runs, costs):
+    """Its draws are those that it keeps: what evidence changed is counted with them."""
+    other = rank_into(tmp_path / "other", *SMALL, *costs["high"])
+    (other / "inputs" / "evidence-1.yaml").write_text(
+        "observations:\n- {kind: throughput, id: ours, source: us, scenario: ../gone.yaml,"
+        " value: 400, unit: tflops_per_accelerator, relative_error: 0.03}\n"
+    )
+    content = compare.compare(other, runs["old"])
+    assert content["parts_of"] == ["costs"]
+    assert any("cannot be read again" in note for note in content["notes"])
+
+
 def test_regimes_in_common_are_compared(tmp_path):
     several = rank_into(tmp_path / "all", *SMALL, "--regime", "all")
     one = rank_into(tmp_path / "one", *SMALL, "--regime", "typical", *SLOW_FAILURES)
