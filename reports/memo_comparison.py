@@ -51,20 +51,11 @@ def _choice(voice: Voice, answer: Mapping[str, Any]) -> Words:
     text = voice.say("compared.changed", before=voice.option(before), after=voice.option(after))
     alone = [one["input"] for one in answer["decisive"] if one["alone"] not in (None, before)]
     without = [one["input"] for one in answer["decisive"] if one["without"] == before]
-
-    def inputs(names: list[str]) -> Words:
-        named = (memo_tables.input_name(voice, name) for name in names)
-        return voice.opening(listed(named, voice.text("common.separator")))
-
-    if alone:
-        return sentences(text, voice.say("compared.decisive_one", input=inputs(alone)))
-    if without:
-        why = voice.say(
-            "compared.decisive_without",
-            input=listed((memo_tables.input_name(voice, name) for name in without), ", "),
-            before=voice.option(before),
-        )
-        return sentences(text, why)
+    for key, names in (("decisive_one", alone), ("decisive_without", without)):
+        if names:
+            named = listed((memo_tables.input_name(voice, name) for name in names), ", ")
+            why = voice.say(f"compared.{key}", input=named, before=voice.option(before))
+            return sentences(text, why)
     if not answer["decisive"]:
         return text
     return sentences(text, voice.say("compared.together"))

@@ -164,8 +164,15 @@ def _worth(voice: Voice, answer: Answer, one: Mapping[str, Any]) -> dict[str, An
         "share": voice.share(one["p_pays"], answer),
         "net": voice.estimate({"value": abs(net["value"]), "mcse": net["mcse"]}),
         "more": voice.say("ask.more" if net["value"] >= 0 else "ask.less"),
-        "than": voice.say("ask.than_budget" if economics["budget"] > 0 else "ask.than_nothing"),
+        "than": _priced(voice, economics, DO_NOTHING),
     }
+
+
+def _priced(voice: Voice, economics: Mapping[str, Any], option: str) -> Words:
+    """An option where there is a budget: funding nothing buys accelerators for it."""
+    if option == DO_NOTHING and economics["budget"] > 0:
+        return voice.say("ask.than_budget")
+    return voice.option(option)
 
 
 def _averse(voice: Voice, answer: Answer, one: Mapping[str, Any]) -> Words:
@@ -194,8 +201,8 @@ def _close(voice: Voice, answer: Answer) -> Words:
     """A warning where simulation does not tell the choice from the next best."""
     if not verdicts.is_close(answer["economics"]):
         return ()
-    rival = answer["economics"]["decision"]["rival"]
-    return voice.say("ask.close", rival=voice.opening(voice.option(rival)))
+    rival = _priced(voice, answer["economics"], answer["economics"]["decision"]["rival"])
+    return voice.say("ask.close", rival=voice.opening(rival))
 
 
 def _buy_instead(voice: Voice, answer: Answer) -> Words:
@@ -316,7 +323,7 @@ def _sure_at_costs(voice: Voice, answer: Answer) -> Words:
     one = verdicts.appraisal_of(economics, economics["decision"]["option"])
     best = voice.say(
         "sure.best_at_cost",
-        option=voice.opening(voice.option(one["option"])),
+        option=voice.opening(_priced(voice, economics, one["option"])),
         share=voice.share(one["p_best"], answer),
     )
     leader = verdicts.most_often_best(economics)
@@ -324,7 +331,7 @@ def _sure_at_costs(voice: Voice, answer: Answer) -> Words:
     if leader["option"] != one["option"]:
         text = voice.say(
             "sure.disagree_cost",
-            leader=voice.opening(voice.option(leader["option"])),
+            leader=voice.opening(_priced(voice, economics, leader["option"])),
             share=voice.share(leader["p_best"], answer),
             loss=voice.estimate(leader["expected_loss"]),
         )
@@ -357,7 +364,7 @@ def _wrong_at_costs(voice: Voice, answer: Answer) -> Words:
         worst = voice.say(
             "wrong.worst_tenth",
             value=voice.estimate(one["cvar"]),
-            than=voice.say("ask.than_budget" if economics["budget"] > 0 else "ask.than_nothing"),
+            than=_priced(voice, economics, DO_NOTHING),
             idle=voice.estimate(idle["cvar"]),
         )
     loses = _loses(voice, one["expected_loss"], one["loss_p90"])
@@ -372,18 +379,22 @@ def _change(voice: Voice, summary: Mapping[str, Any], answer: Answer) -> Words:
     elif not drivers["winner"]:
         flips = voice.say("change.constant")
     else:
+        parts = list(_flips(voice, summary, answer))
+        chosen = voice.option(answer["recommended"])
         when = "" if economics is None else "_before"
-        flips = _instead(voice, list(_flips(voice, summary, answer)), when)
+        flips = _instead(voice, parts, when, option=chosen)
     if economics is None:
         return flips
     return sentences(_prices(voice, economics), flips)
 
 
-def _instead(voice: Voice, parts: list[Words], when: str = "") -> Words:
+def _instead(voice: Voice, parts: list[Words], when: str = "", option: Words = ()) -> Words:
     """What to choose where; that nothing changes the choice where there is no such place."""
     if not parts:
-        return voice.say(f"change.robust{when}")
-    return sentences(voice.say(f"change.instead{when}"), (*voice.listed(parts), *runs_of(".")))
+        return voice.say(f"change.robust{when}", option=option)
+    return sentences(
+        voice.say(f"change.instead{when}", option=option), (*voice.listed(parts), *runs_of("."))
+    )
 
 
 def _prices(voice: Voice, economics: Mapping[str, Any]) -> Words:
@@ -391,9 +402,11 @@ def _prices(voice: Voice, economics: Mapping[str, Any]) -> Words:
     found = verdicts.price_switch(economics)
     factor = voice.notation.amount(found.factor, 0.1, ratio=True)
     if found.beyond is None:
-        option = voice.option(found.option)
+        option = _priced(voice, economics, found.option)
         return voice.say("change.factor_never", option=option, factor=factor)
-    beyond = voice.say("change.factor", factor=factor, option=voice.option(found.beyond))
+    beyond = voice.say(
+        "change.factor", factor=factor, option=_priced(voice, economics, found.beyond)
+    )
     return _instead(voice, [beyond])
 
 

@@ -18,7 +18,7 @@ MOST_SWITCHES = 5
 """Rows that leave the memo on two pages; the others are named."""
 
 
-CEILING_WIDTHS = (3.6, 0.8, 0.75, 0.75, 0.8, 1.1, 1.0)
+CEILING_WIDTHS = (3.4, 0.8, 0.8, 0.8, 0.95, 1.1, 1.0)
 COST_WIDTHS = (2.75, 0.7, 1.2, 0.8, 0.8, 0.8, 1.05, 1.2, 1.1)
 """Widths of the columns of options: heads take two lines, figures one."""
 
@@ -252,6 +252,8 @@ def assumptions_table(voice: Voice, summary: Mapping[str, Any]) -> Assumptions:
         for head, key in (("prior", "prior"), (after, "posterior"))
         if any(parameter[key] for parameter in parameters)
     ]
+    if len(columns) == 1 and columns[0][1] == "prior":
+        columns = [("prior_only", "prior")]
     rows = []
     for parameter in shown:
         behind = voice.unit(parameter["unit"]).strip()

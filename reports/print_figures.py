@@ -113,6 +113,11 @@ def _beside(axes: Axes, row: float, words: str, **style: Any) -> None:
     axes.annotate(words, (1.015, row), xycoords=("axes fraction", "data"), va="center", **style)
 
 
+def _above(axes: Axes, words: str) -> None:
+    """The head of what stands right of the rows."""
+    axes.annotate(words, (1.015, 1.0), xycoords="axes fraction", va="bottom", color=NEUTRAL)
+
+
 def _sea(voice: Voice, summary: Mapping[str, Any]) -> Figure:
     answer = summary["answers"][0]
     options = list(memo_figures.interval_rows(answer))
@@ -123,7 +128,7 @@ def _sea(voice: Voice, summary: Mapping[str, Any]) -> Figure:
     draw_sea_rows(axes, options, _colours(summary), (low, high))
     for row, option in enumerate(options):
         _beside(axes, row, voice.notation.sea(option["sea"]["p50"]), **_weight(option, answer))
-    _beside(axes, -0.95, voice.text("figure.half"), color=NEUTRAL)
+    _above(axes, voice.text("figure.half"))
     _amounts(axes, voice)
     axes.set_xlabel(voice.text("figure.sea_axis"), labelpad=1.5)
     return figure
@@ -176,7 +181,7 @@ def _break_even(voice: Voice, summary: Mapping[str, Any]) -> Figure:
         pays = voice.notation.estimate(one["p_pays"]["value"], answer["effective_draws"])
         words = f"{voice.notation.amount(one['cost']['mean'])} · {pays}"
         _beside(axes, row, words, **_weight(option, answer))
-    _beside(axes, -0.95, voice.text("figure.cost_head"), color=NEUTRAL)
+    _above(axes, voice.text("figure.cost_head"))
     _amounts(axes, voice)
     axes.set_xlabel(voice.text("figure.break_even_axis"), labelpad=1.5)
     return figure
@@ -200,7 +205,7 @@ def _acceptability(voice: Voice, summary: Mapping[str, Any]) -> Figure:
         label=voice.text("figure.frontier"),
         zorder=1,
     )
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(0.0, 1.04 * axes.get_ylim()[1])
     axes.set_ylabel(voice.text("figure.acceptability_share"))
     scale_costs(axes, curves["factors"])
     axes.grid(color=GRID, linewidth=0.6)

@@ -118,13 +118,13 @@ def draw_break_even_row(
 ) -> None:
     """One option: costs up to which it pays as marks on a bar, its own cost as a stroke."""
     low, high = limits
-    end = high - 0.015 * (high - low)
+    start, end = (edge + inward * 0.015 * (high - low) for edge, inward in ((low, 1), (high, -1)))
     places = []
     for quantile in one["break_even"].values():
         if quantile["value"] is not None:
             places.append(quantile["value"])
         else:
-            places.append(end if quantile["status"] == "unattainable" else low)
+            places.append(end if quantile["status"] == "unattainable" else start)
     axes.plot([places[-1], places[0]], [row, row], color=colour, linewidth=5.0, alpha=0.45)
     for quantile, place, mark in zip(
         one["break_even"].values(), places, MARK_OF_LEVEL, strict=True
