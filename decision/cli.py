@@ -58,6 +58,10 @@ COMMANDS = {
         module="studies.reproduce",
         summary="regenerate the published study, with a verdict on each of its claims",
     ),
+    "decision-map": Command(
+        module="studies.decision_map",
+        summary="map who ranks first over regimes, how surely, and where that changes",
+    ),
     "sensitivity": Command(
         module="studies.sensitivity",
         summary="say which parameters decide who ranks first, and where that flips",

@@ -26,6 +26,7 @@ from model.substitution import Solver
 from priors.catalogue import Catalogue, read_catalogue
 from priors.draws import Draws, read_draws
 from priors.evidence import read_evidence
+from priors.hypotheses import with_hypotheses
 from priors.observations import Evidence
 
 
@@ -239,6 +240,7 @@ def gather(request: Request) -> Inputs:
     )
     if file_draws is not None:
         evidence = replace(evidence, sources=(), observations=(), texts={})
+    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet)
     notes, warnings = remarks(scenario_file, scenario, catalogue, evidence, file_draws)
     notes += remarks_on_costs(costs)
     warnings += late_interventions(options, questions[0][1].horizon_days)

@@ -27,6 +27,20 @@ COST_PREFIX = "cost."
 ELSEWHERE = (COLUMN_PREFIX, COST_PREFIX)
 """Beginnings of columns that are no fields of the scenario."""
 
+RECOVERY_FIELDS = frozenset(
+    f"reliability.{name}"
+    for name in (
+        "failure_rate_per_node_day",
+        "detect_time_s",
+        "restart_time_s",
+        "checkpoint_interval_s",
+        "checkpoint_write_s",
+        "checkpoint_blocking_fraction",
+        "repair_time_s",
+    )
+)
+"""Fields that leave the healthy step as it is: options that change no other share one."""
+
 FATES = ("productive", "blocked", "discarded", "unavailable")
 
 
@@ -293,11 +307,19 @@ def _over_horizon(gain: np.ndarray, options: Sequence[Sequence[State]]) -> np.nd
 
 
 def _treated(scenario: Scenario, interventions: Sequence[Intervention], draws: int) -> np.ndarray:
-    """Π with each option, doing nothing first; (n, K). One evaluation for all that can share it."""
+    """Π with each option, doing nothing first; (n, K). One evaluation for all that can share it.
+
+    Those that change recovery alone share the healthy step, those that keep the plan and change
+    the step alone share the recovery.
+    """
     options = [scenario, *(apply(scenario, option, check=False) for option in interventions)]
-    groups: dict[tuple[str, str], list[int]] = {}
-    for index, option in enumerate(options):
-        key = (option.parallelism.recompute, option.scaling_mode)
+    changed: list[set[str]] = [set(), *(set(option.paths) for option in interventions)]
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for index, (option, paths) in enumerate(zip(options, changed, strict=True)):
+        recovers = not RECOVERY_FIELDS.isdisjoint(paths)
+        steps = not RECOVERY_FIELDS.issuperset(paths)
+        replans = option.parallelism.dp is not scenario.parallelism.dp
+        key = (option.parallelism.recompute, option.scaling_mode, recovers, steps, replans)
         groups.setdefault(key, []).append(index)
     treated = np.empty((draws, len(options)))
     for members in groups.values():

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from decision.costs import Costs
 from model.checks import suspicions
 from model.interventions import Intervention
+from model.parameters import BY_PATH
 from model.scenario import Scenario, to_values
 from model.scenario_file import ScenarioFile
 from priors.catalogue import Catalogue
@@ -21,7 +22,11 @@ def remarks(
 ) -> tuple[list[str], list[str]]:
     """Notes on what a scenario, its evidence and its draws leave open, and warnings."""
     notes = []
-    defaulted = [p for p in scenario_file.defaulted if p not in ("n_pool", "notes", "name")]
+    defaulted = [
+        path
+        for path in scenario_file.defaulted
+        if path not in ("n_pool", "notes", "name") and not BY_PATH[path].refinement
+    ]
     uncertain = set(catalogue.uncertain if file_draws is None else file_draws.columns)
     silent = [path for path in defaulted if path not in uncertain]
     if silent:

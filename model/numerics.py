@@ -39,6 +39,16 @@ def log(x: Value) -> Value:
     return np.log(x)
 
 
+def exp(x: Value) -> Value:
+    """Exponential."""
+    return _tensor().exp(x) if is_graph(x) else np.exp(x)
+
+
+def gammaln(x: Value) -> Value:
+    """Logarithm of the gamma function."""
+    return _tensor().gammaln(x) if is_graph(x) else special.gammaln(x)
+
+
 def expm1(x: Value) -> Value:
     """exp(x) - 1 without cancellation near zero; infinite beyond the range of float64."""
     if is_graph(x):

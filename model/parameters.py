@@ -41,6 +41,8 @@ class Field:
         Value where a file is silent; ``REQUIRED`` where it must not be.
     nullable
         Whether ``null`` is a value of its own, with its meaning in ``meaning``.
+    refinement
+        Whether the default is the published model without it: a file may well be silent on it.
     """
 
     path: str
@@ -53,6 +55,7 @@ class Field:
     choices: tuple[str, ...] = ()
     default: object = REQUIRED
     nullable: bool = False
+    refinement: bool = False
 
     @property
     def section(self) -> str:
@@ -96,6 +99,7 @@ def _real(
     lower_open: bool = False,
     default: object = REQUIRED,
     nullable: bool = False,
+    refinement: bool = False,
 ) -> Field:
     return Field(
         path=path,
@@ -107,6 +111,7 @@ def _real(
         lower_open=lower_open,
         default=default,
         nullable=nullable,
+        refinement=refinement,
     )
 
 
@@ -273,6 +278,22 @@ FIELDS: tuple[Field, ...] = (
         "job interruptions per node and day",
         upper=100,
         default=5.0e-3,
+    ),
+    _real(
+        "reliability.failure_rate_per_job_day",
+        "1/d",
+        "job interruptions per day whatever the job's size, beside those of its nodes",
+        upper=1e4,
+        default=0.0,
+        refinement=True,
+    ),
+    _real(
+        "reliability.failure_rate_dispersion",
+        "1",
+        "squared coefficient of variation of the failure rates from window to window; 0: Poisson",
+        upper=10,
+        default=0.0,
+        refinement=True,
     ),
     _duration("reliability.detect_time_s", "from failure to its detection", 120.0),
     _duration("reliability.restart_time_s", "from detection to the first new step", 300.0),

@@ -1,15 +1,18 @@
 """Failures, detection, restart and checkpoints as renewal expectations.
 
+Failures come at a rate per node, as published, and at a rate per job, none as published; where the
+rates vary from window to window, what is expected is the mean over windows.
+
 All durations are wall-clock seconds that every accelerator of the job spends, over the window.
 Shapes: as in :mod:`model.step`; what does not depend on the plan stays (draws, 1).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from model.numerics import Value, expm1, floor, is_graph, maximum, minimum, poisson_cdf, sqrt, where
-from model.scenario import Scenario
+from model.scenario import Scenario, substitute
 
 MIN_INTERVAL_S = 60.0
 """Daly's optimum is never put below a minute."""
@@ -74,7 +77,14 @@ class Recovery:
 
 
 def failure_rate_per_s(scenario: Scenario) -> Value:
-    """λ: failures of the job per second, (job accelerators / per node)·rate / 86,400."""
+    """λ: interruptions of the job per second, (nodes·rate per node + rate per job) / 86,400."""
+    per_job = scenario.reliability.failure_rate_per_job_day
+    rate = node_failure_rate_per_s(scenario)
+    return rate + per_job / 86400.0 if _present(per_job) else rate
+
+
+def node_failure_rate_per_s(scenario: Scenario) -> Value:
+    """Those of them that a node causes, (job accelerators / per node)·rate / 86,400."""
     nodes = scenario.world / scenario.accelerator.accelerators_per_node
     return nodes * (scenario.reliability.failure_rate_per_node_day / 86400.0)
 
@@ -117,7 +127,8 @@ def lost_work(rate_per_s: Value, period_s: Value) -> Value:
 def spare_is_free(scenario: Scenario, rate_per_s: Value) -> Value:
     """Probability that a spare node is free: fewer than k nodes under repair, Poisson.
 
-    k = floor(spare_fraction·pool / per node), mean λ·repair; 0 where there is no spare node.
+    k = floor(spare_fraction·pool / per node), mean λ·repair with λ of the nodes; 0 where there is
+    no spare node.
     """
     reliability = scenario.reliability
     spares = floor(
@@ -130,7 +141,8 @@ def recover(scenario: Scenario) -> Recovery:
     """Split the window into steps, checkpoints, restarts, discarded and down time.
 
     n = W/(M + detection + r) failures in the running window W = T(1 − u);
-    discarded = n·(lost + detection), restart = n·r, checkpoints take w/p of what survives.
+    discarded = n·(lost + detection), restart = n·r, checkpoints take w/p of what survives. Only
+    failures of nodes take nodes away and wait for spares.
 
     Raises
     ------
@@ -143,8 +155,10 @@ def recover(scenario: Scenario) -> Recovery:
     Nanyonga 2026, section 3 of the published definitions.
     """
     reliability = scenario.reliability
-    graph = is_graph(reliability.failure_rate_per_node_day)
+    if _present(reliability.failure_rate_dispersion):
+        return _mean_over_windows(scenario)
     rate = failure_rate_per_s(scenario)
+    graph = is_graph(rate)
     # Failures that never come: any positive rate stands in, and its failures are set to none.
     never = None if graph or np.all(rate > 0) else np.less_equal(rate, 0)
     positive = rate if never is None else np.where(never, 1.0, rate)
@@ -152,10 +166,11 @@ def recover(scenario: Scenario) -> Recovery:
     write = reliability.checkpoint_write_s * reliability.checkpoint_blocking_fraction
     interval = _interval(reliability.checkpoint_interval_s, write, positive, never)
     period = interval + write
-    restart = (
-        reliability.restart_time_s
-        + (1.0 - spare_is_free(scenario, rate)) * reliability.repair_time_s
-    )
+    node_rate = node_failure_rate_per_s(scenario)
+    waiting = (1.0 - spare_is_free(scenario, node_rate)) * reliability.repair_time_s
+    if _present(reliability.failure_rate_per_job_day):
+        waiting = waiting * (node_rate / positive)
+    restart = reliability.restart_time_s + waiting
     down_share = minimum(
         MAX_DOWN_SHARE,
         reliability.failure_rate_per_node_day / 86400.0 * reliability.repair_time_s,
@@ -186,6 +201,41 @@ def recover(scenario: Scenario) -> Recovery:
         discarded_s=discarded,
         down_s=scenario.window_s * down_share,
     )
+
+
+def _present(refinement: Value) -> bool:
+    """Whether a field that is zero in the published model is anything else."""
+    return is_graph(refinement) or bool(np.any(refinement))
+
+
+def _mean_over_windows(scenario: Scenario) -> Recovery:
+    """Expectations where both rates are multiplied by a G that differs from window to window.
+
+    G is gamma of mean 1 and variance φ. Gauss's rule of two points, exact for cubics in G: points
+    1 + φ ± sqrt(φ(1 + φ)), weights (1 ∓ sqrt(φ/(1 + φ)))/2. The interval is that of the mean rate,
+    since nobody knows a window's rate when it begins.
+    """
+    reliability = scenario.reliability
+    phi = reliability.failure_rate_dispersion
+    steady = substitute(scenario, {"reliability.failure_rate_dispersion": 0.0})
+    mean = recover(steady)
+    half = 0.5 * sqrt(phi / (1.0 + phi))
+    spread = sqrt(phi * (1.0 + phi))
+    total: dict[str, Value] = {}
+    for factor, weight in ((1.0 + phi + spread, 0.5 - half), (1.0 + phi - spread, 0.5 + half)):
+        changed = {
+            "reliability.failure_rate_per_node_day": reliability.failure_rate_per_node_day * factor,
+            "reliability.checkpoint_interval_s": mean.interval_s,
+        }
+        if _present(reliability.failure_rate_per_job_day):
+            per_job = reliability.failure_rate_per_job_day * factor
+            changed["reliability.failure_rate_per_job_day"] = per_job
+        part = recover(substitute(steady, changed))
+        for field in fields(part):
+            value = weight * getattr(part, field.name)
+            total[field.name] = total[field.name] + value if field.name in total else value
+    total |= {"failure_rate_per_s": mean.failure_rate_per_s, "interval_s": mean.interval_s}
+    return Recovery(**total)
 
 
 def _interval(given: Value, write: Value, rate: Value, never: Value) -> Value:

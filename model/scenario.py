@@ -82,6 +82,8 @@ class Reliability:
     """Failures, detection, restart, checkpoints, jitter, spares."""
 
     failure_rate_per_node_day: Value
+    failure_rate_per_job_day: Value
+    failure_rate_dispersion: Value
     detect_time_s: Value
     restart_time_s: Value
     checkpoint_interval_s: Value

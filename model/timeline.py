@@ -25,7 +25,7 @@ CONSERVATION_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureProcess:
-    """How failures come. As it stands: the published process, independent exponential gaps.
+    """How failures come. As it stands: independent exponential gaps, at the scenario's rates.
 
     Each departure keeps the mean rate at which nodes fail, so that what changes is due to the
     process and not to more failures.
@@ -38,16 +38,16 @@ class FailureProcess:
     rate_dispersion
         Squared coefficient of variation φ of the rate from one replicate to another: the rate is
         λ·G, G gamma of mean 1 and variance φ, for the whole window. Counts are then negative
-        binomial with variance m + φm².
+        binomial with variance m + φm². None: the scenario's, which is 0 as published.
     nodes_per_failure
         Mean number of nodes that fail at once, geometric. One such event is one interruption of
-        the job, so that interruptions come at λ/mean; all its nodes need a spare at once, and
+        the job, so that nodes interrupt it at λ/mean; all of them need a spare at once, and
         where the free ones do not suffice the job waits for one repair. At 1 the wait is the
         published expectation, above it is drawn event by event.
     """
 
     weibull_shape: float = 1.0
-    rate_dispersion: float = 0.0
+    rate_dispersion: float | None = None
     nodes_per_failure: float = 1.0
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class FailureProcess:
                 source="failure process",
                 path="weibull_shape",
             )
-        if not self.rate_dispersion >= 0:
+        if self.rate_dispersion is not None and not self.rate_dispersion >= 0:
             raise InputError.single(
                 message=f"got {self.rate_dispersion}, a variance is at least 0",
                 source="failure process",
@@ -122,7 +122,9 @@ _ACCOUNTS = ("running_s", "checkpoint_s", "lost_s", "detection_s", "restart_s", 
 class _Job(NamedTuple):
     """What a timeline needs of a scenario, one value a configuration or one a timeline."""
 
-    rate_per_s: np.ndarray
+    node_rate_per_s: np.ndarray
+    job_rate_per_s: np.ndarray
+    dispersion: np.ndarray
     write_s: np.ndarray
     interval_s: np.ndarray
     detection_s: np.ndarray
@@ -193,7 +195,9 @@ def simulate(
     shape = (configurations.window_s.shape[0], replicates)
     job = _Job(*(np.broadcast_to(column, shape).ravel() for column in configurations))
     window = job.window_s
-    mean_gap = _mean_gaps(job.rate_per_s, process, generator)
+    job = _varied(job, process, generator)
+    with np.errstate(divide="ignore"):
+        mean_gap = np.divide(1.0, _interruption_rate(job, process))
     left = window.copy()
     booked = np.zeros((len(_ACCOUNTS), window.size))
     # Finished timelines are put here, so that the loop works on whole arrays of open ones.
@@ -248,26 +252,28 @@ def _job(scenario: Scenario) -> _Job:
     """Rates and durations of a scenario, from the published definitions."""
     field = scenario.reliability
     per_node = scenario.accelerator.accelerators_per_node
-    rate = scenario.world / per_node * field.failure_rate_per_node_day / SECONDS_PER_DAY
+    node_rate = scenario.world / per_node * field.failure_rate_per_node_day / SECONDS_PER_DAY
+    job_rate = np.asarray(field.failure_rate_per_job_day) / SECONDS_PER_DAY
+    rate = node_rate + job_rate
     write = field.checkpoint_write_s * field.checkpoint_blocking_fraction
-    # u = min(1/2, λ·repair·per node / job accelerators).
-    down = np.minimum(0.5, rate * field.repair_time_s * per_node / scenario.world)
+    # u = min(1/2, λ·repair·per node / job accelerators); what is not a node's takes none away.
+    down = np.minimum(0.5, node_rate * field.repair_time_s * per_node / scenario.world)
     window = scenario.window_days * SECONDS_PER_DAY * (1.0 - down)
     spares = np.floor(field.spare_fraction * scenario.pool / per_node)
-    # P(a spare is free): at most spares − 1 nodes are under repair.
-    free = np.where(spares >= 1, special.pdtr(spares - 1, rate * field.repair_time_s), 0.0)
     columns = np.broadcast_arrays(
         *(
             np.reshape(np.asarray(value, dtype=np.float64), (-1, 1))
             for value in (
-                rate,
+                node_rate,
+                job_rate,
+                field.failure_rate_dispersion,
                 write,
                 _interval(field.checkpoint_interval_s, write, rate, window),
                 field.detect_time_s,
                 field.restart_time_s,
                 field.repair_time_s,
                 spares,
-                1.0 - free,
+                1.0 - _free(spares, node_rate * field.repair_time_s),
                 window,
             )
         )
@@ -288,16 +294,31 @@ def _interval(given: Value, write: Value, rate: Value, window: Value) -> np.ndar
     return np.asarray(np.minimum(interval, 2.0 * window))
 
 
-def _mean_gaps(
-    rate_per_s: np.ndarray, process: FailureProcess, generator: np.random.Generator
-) -> np.ndarray:
-    """Mean time between interruptions of each timeline; infinite where failures never come."""
-    rate = rate_per_s / process.nodes_per_failure
-    if process.rate_dispersion > 0:
-        shape = 1.0 / process.rate_dispersion
-        rate = rate * generator.standard_gamma(shape, rate.size) / shape
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.divide(1.0, rate))
+def _interruption_rate(job: _Job, process: FailureProcess) -> np.ndarray:
+    """Interruptions per second; nodes that fail together are one."""
+    return np.asarray(job.node_rate_per_s / process.nodes_per_failure + job.job_rate_per_s)
+
+
+def _varied(job: _Job, process: FailureProcess, generator: np.random.Generator) -> _Job:
+    """The job of each timeline with the rates of its window, and what they do to spares."""
+    own = process.rate_dispersion
+    dispersion = job.dispersion if own is None else np.full(job.dispersion.size, own)
+    if not dispersion.any():
+        return job
+    varies = dispersion > 0
+    shape = 1.0 / np.where(varies, dispersion, 1.0)
+    level = np.where(varies, generator.standard_gamma(shape) / shape, 1.0)
+    node_rate = job.node_rate_per_s * level
+    return job._replace(
+        node_rate_per_s=node_rate,
+        job_rate_per_s=job.job_rate_per_s * level,
+        wait_probability=1.0 - _free(job.spares, node_rate * job.repair_s),
+    )
+
+
+def _free(spares: Value, under_repair: Value) -> np.ndarray:
+    """P(a spare is free): at most spares − 1 nodes are under repair."""
+    return np.where(spares >= 1, special.pdtr(spares - 1, under_repair), 0.0)
 
 
 def _standard_gaps(
@@ -311,14 +332,24 @@ def _standard_gaps(
 
 
 def _restarts(job: _Job, process: FailureProcess, generator: np.random.Generator) -> np.ndarray:
-    """Time from detection to the first step, with the wait for a repair."""
+    """Time from detection to the first step; where a node failed, with the wait for a repair."""
+    waits: np.ndarray
     if process.nodes_per_failure == 1.0:
-        return np.asarray(job.restart_s + job.wait_probability * job.repair_s)
+        waits = job.wait_probability
+    else:
+        waits = _waits(job, process, generator)
+    if job.job_rate_per_s.any():
+        share = 1.0 - job.job_rate_per_s / _interruption_rate(job, process)
+        waits = waits * (generator.random(share.size) < share)
+    return np.asarray(job.restart_s + waits * job.repair_s)
+
+
+def _waits(job: _Job, process: FailureProcess, generator: np.random.Generator) -> np.ndarray:
+    """Whether the nodes that fail together find fewer spares than they are."""
     # Nodes under repair in the steady state: a Poisson number of events, geometric sizes each.
     single = 1.0 / process.nodes_per_failure
-    events = generator.poisson(job.rate_per_s * single * job.repair_s)
+    events = generator.poisson(job.node_rate_per_s * single * job.repair_s)
     extra = generator.negative_binomial(np.maximum(events, 1), single)
     under_repair = events + np.where(events > 0, extra, 0)
     failing = generator.geometric(single, events.size)
-    waits = under_repair + failing > job.spares
-    return np.asarray(job.restart_s + waits * job.repair_s)
+    return np.asarray(under_repair + failing > job.spares)

@@ -1,7 +1,8 @@
 """The catalogue: a documented prior for every uncertain parameter, in YAML.
 
-A document has the sections ``parameters`` (real fields of the scenario) and ``auxiliary``
-(quantities of the observations). An entry of the first::
+A document has the sections ``parameters`` (real fields of the scenario), ``hypotheses`` (such
+fields that count only where the evidence can tell of them, see :mod:`priors.hypotheses`) and
+``auxiliary`` (quantities of the observations). An entry of the first two::
 
     kernel.kernel_efficiency:
       uniform: {low: 0.45, high: 0.70}   # one family, or an interval
@@ -39,9 +40,18 @@ DEFAULT = "published"
 AUXILIARY = {
     "failure_dispersion_excess": "variance over mean of failure counts, minus one",
     "interruptions_per_node_failure": "job interruptions over node hardware failures",
+    "gpu_errors_per_interruption": "GPU errors over job interruptions",
+    "uptime_shape": "Weibull shape of running times; 1: interruptions come at any age alike",
     "detection_spread": "sd of the log of detection times within a fleet",
     "restart_spread": "sd of the log of restart times within a fleet",
     "checkpoint_write_spread": "sd of the log of checkpoint writes within a fleet",
+    "detection_slow_share": "share of detections of another, much slower kind",
+    "restart_slow_share": "share of restarts of another, much slower kind",
+    "checkpoint_write_slow_share": "share of checkpoint writes of another, much slower kind",
+    "detection_slow_ratio": "mean of slow detections over that of the others",
+    "restart_slow_ratio": "mean of slow restarts over that of the others",
+    "checkpoint_write_slow_ratio": "mean of slow checkpoint writes over that of the others",
+    "regime_spread": "sd of the log of the step time between regimes of one job",
 }
 """Quantities that observations need and scenarios do not have."""
 
@@ -86,6 +96,8 @@ class Catalogue:
         What messages call it.
     entries
         By dotted path, in the order of the document.
+    hypotheses
+        Entries that are set aside: the scenario's own value holds.
     auxiliary
         By name.
     text
@@ -96,6 +108,7 @@ class Catalogue:
     entries: Mapping[str, Entry]
     auxiliary: Mapping[str, Prior]
     text: str
+    hypotheses: Mapping[str, Entry] = MappingProxyType({})
 
     @property
     def uncertain(self) -> tuple[str, ...]:
@@ -123,7 +136,7 @@ class Catalogue:
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def with_fixed(self, values: Mapping[str, float], *, source: str = "--set") -> "Catalogue":
-        """The catalogue with some parameters of the target known.
+        """The catalogue with some parameters of the target known, hypotheses among them.
 
         Parameters
         ----------
@@ -140,14 +153,15 @@ class Catalogue:
         entries = dict(self.entries)
         problems: list[Problem] = []
         for path, value in values.items():
-            if path not in entries:
+            entry = entries.get(path) or self.hypotheses.get(path)
+            if entry is None:
                 continue
             try:
-                known = fixed_prior(entries[path].prior, value, source=source)
+                known = fixed_prior(entry.prior, value, source=source)
             except InputError as error:
                 problems += error.problems
             else:
-                entries[path] = replace(entries[path], prior=known)
+                entries[path] = replace(entry, prior=known)
         if problems:
             raise InputError(problems)
         return replace(self, entries=MappingProxyType(entries))
@@ -156,7 +170,7 @@ class Catalogue:
 def read_catalogue(name: str | Path = DEFAULT) -> Catalogue:
     """Read a catalogue from a file, or a shipped one by its stem.
 
-    Auxiliary quantities a document is silent on are those of the shipped catalogue.
+    Auxiliary quantities and hypotheses a document is silent on are those of the shipped catalogue.
 
     Raises
     ------
@@ -165,11 +179,19 @@ def read_catalogue(name: str | Path = DEFAULT) -> Catalogue:
     """
     document = read_document(name, package="priors.data.priors", kind="catalogue of priors")
     catalogue = catalogue_from_mapping(document.content, source=document.source, text=document.text)
-    if len(catalogue.auxiliary) < len(AUXILIARY):
-        shipped = read_catalogue(DEFAULT).auxiliary
-        auxiliary = MappingProxyType({**shipped, **catalogue.auxiliary})
-        catalogue = replace(catalogue, auxiliary=auxiliary)
-    return catalogue
+    if document.source == DEFAULT:
+        return catalogue
+    shipped = read_catalogue(DEFAULT)
+    silent = {
+        path: entry
+        for path, entry in shipped.hypotheses.items()
+        if path not in catalogue.entries and path not in catalogue.hypotheses
+    }
+    return replace(
+        catalogue,
+        auxiliary=MappingProxyType({**shipped.auxiliary, **catalogue.auxiliary}),
+        hypotheses=MappingProxyType({**silent, **catalogue.hypotheses}),
+    )
 
 
 def catalogue_from_mapping(
@@ -182,13 +204,14 @@ def catalogue_from_mapping(
     InputError
         With every problem: unknown fields and keys, families, ranges, missing documentation.
     """
-    sections = ("parameters", "auxiliary")
+    sections = ("parameters", "hypotheses", "auxiliary")
     problems = [
         Problem(source=source, path=key, message="unknown key", remedy=nearest(key, sections))
         for key in content
         if key not in sections
     ]
     entries: dict[str, Entry] = {}
+    hypotheses: dict[str, Entry] = {}
     auxiliary: dict[str, Prior] = {}
     if "parameters" not in content:
         problems.append(
@@ -216,10 +239,22 @@ def catalogue_from_mapping(
             try:
                 if section == "parameters":
                     entries[key] = _read_entry(key, raw, source=source)
+                elif section == "hypotheses":
+                    hypotheses[key] = _read_entry(key, raw, source=source)
                 else:
                     auxiliary[key] = _read_auxiliary(key, raw, source=source)
             except InputError as error:
                 problems += error.problems
+    problems += [
+        Problem(
+            source=source,
+            path=f"hypotheses.{path}",
+            message="this field is among the parameters too",
+            remedy="parameters always count, hypotheses only where the evidence tells of them",
+        )
+        for path in hypotheses
+        if path in entries
+    ]
     if problems:
         raise InputError(problems)
     return Catalogue(
@@ -227,6 +262,7 @@ def catalogue_from_mapping(
         entries=MappingProxyType(entries),
         auxiliary=MappingProxyType(auxiliary),
         text=text,
+        hypotheses=MappingProxyType(hypotheses),
     )
 
 

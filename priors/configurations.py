@@ -15,10 +15,10 @@ from model.numerics import Value, is_graph, sqrt, where
 from model.recovery import recover
 from model.scenario import Scenario, stack, substitute
 from model.step import healthy_step
-from priors.observations import Ettr, StepTimes, Throughput, touched_paths
+from priors.observations import DURATION_PATHS, Ettr, LostWork, StepTimes, Throughput, touched_paths
 from priors.population import Population
 
-type Measured = Throughput | StepTimes | Ettr
+type Measured = Throughput | StepTimes | Ettr | LostWork
 
 FAILURE_RATE = "reliability.failure_rate_per_node_day"
 
@@ -120,6 +120,17 @@ class Configurations:
     def ettr(self, values: Value) -> Value:
         """Effective training time ratio."""
         return self._in_order([recover(group.scenario_at(values)).ettr for group in self.groups])
+
+    def lost_work(self, values: Value) -> tuple[Value, Value]:
+        """Work lost by an interruption and time until its detection, expected seconds each."""
+        lost, detection = [], []
+        for group in self.groups:
+            scenario = group.scenario_at(values)
+            # What the model discards of a failure that is detected at once is work alone.
+            recovery = recover(substitute(scenario, {DURATION_PATHS["detection"]: 0.0}))
+            lost.append(recovery.discarded_s / recovery.failures)
+            detection.append(scenario.reliability.detect_time_s)
+        return self._in_order(lost), self._in_order(detection)
 
     def _in_order(self, parts: Sequence[Value]) -> Value:
         """Put results of the groups into the order of the observations."""

@@ -5,12 +5,15 @@ A document has one key, ``observations``: a list of mappings. Each has ``kind``,
 else ``mine``. Further keys by kind::
 
     throughput       scenario, overrides, value, unit, relative_error
-    interruptions    counts, events with node_days or nodes and days;
-                     or rate_per_node_day with relative_error
-    durations        quantity, values_s; or quantiles_s with relative_error
+    interruptions    counts, events with node_days or nodes and days, lists of them for periods;
+                     or rate_per_node_day with relative_error; nodes_per_job
+    uptimes          counts, nodes_per_job, values_s, censored_s, entered_s
+    durations        quantity, values_s, tails; or quantiles_s with relative_error
     ettr             scenario, overrides, value with error; or at_least or at_most, softness
     link_efficiency  values; or mean, sd, repeats; error_floor
-    step_times       scenario, overrides, mean_s, sd_s, count, averaging_interval, relative_error
+    step_times       scenario, overrides, mean_s, sd_s, count, averaging_interval, relative_error,
+                     correlation, regimes
+    lost_work        scenario, overrides, values_s, includes_detection, resolution_s
 
 Any other file is recognised by its content and read as :mod:`priors.readers` does: logs of
 nccl-tests and of training, Slurm accounting, failure tables, goodput exports.

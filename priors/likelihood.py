@@ -10,6 +10,7 @@ from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from model.numerics import Value
 from priors.observations import Evidence, Observation
@@ -41,10 +42,30 @@ class Likelihood(Protocol):
     def simulate(self, values: Floats, rng: np.random.Generator) -> dict[str, NDArray[np.generic]]:
         """Draw one data set for each draw of the parameters."""
 
+    def log_likelihood(self, values: Floats) -> dict[str, Floats]:
+        """Log density of each observed element at each draw; by variable, (draws, elements)."""
+
 
 def ids_of(items: Sequence[Observation]) -> tuple[str, ...]:
     """Ids in order."""
     return tuple(item.id for item in items)
+
+
+def log_normal(value: Floats, mean: Floats, sd: Floats) -> Floats:
+    """Log density of a normal variable."""
+    return np.asarray(-0.5 * ((value - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2.0 * np.pi))
+
+
+def log_lognormal(value: Floats, mean: Floats, sd: Floats) -> Floats:
+    """Log density of a variable whose log has this mean and standard deviation."""
+    return np.asarray(log_normal(np.log(value), mean, sd) - np.log(value))
+
+
+def log_gamma(value: Floats, shape: Floats, rate: Floats) -> Floats:
+    """Log density of a gamma variable."""
+    return np.asarray(
+        shape * np.log(rate) + (shape - 1.0) * np.log(value) - rate * value - special.gammaln(shape)
+    )
 
 
 def without_empty[T: tuple[str, ...] | NDArray[np.generic]](parts: dict[str, T]) -> dict[str, T]:

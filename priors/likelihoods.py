@@ -1,17 +1,27 @@
 """The likelihoods that a list of observations needs."""
 
-from priors.likelihood import Likelihood
-from priors.observations import Durations, Evidence, Interruptions
-from priors.population import Population
-from priors.recovery_likelihoods import (
-    DISPERSION,
-    RATIO,
+from priors.duration_likelihoods import (
+    SLOW_RATIOS,
+    SLOW_SHARES,
     SPREADS,
     DurationsLikelihood,
-    EttrLikelihood,
-    InterruptionsLikelihood,
+    HeavyDurationsLikelihood,
+    LostWorkLikelihood,
 )
+from priors.interruption_likelihoods import (
+    DISPERSION,
+    GPU_RATIO,
+    RATIO,
+    SHAPE,
+    InterruptionsLikelihood,
+    UptimesLikelihood,
+)
+from priors.likelihood import Likelihood
+from priors.observations import Durations, Evidence, Interruptions, StepTimes, Uptimes
+from priors.population import Population
+from priors.recovery_likelihoods import EttrLikelihood
 from priors.step_likelihoods import (
+    REGIME_SPREAD,
     LinkEfficiencyLikelihood,
     StepTimesLikelihood,
     ThroughputLikelihood,
@@ -20,10 +30,13 @@ from priors.step_likelihoods import (
 KINDS: tuple[type[Likelihood], ...] = (
     ThroughputLikelihood,
     InterruptionsLikelihood,
+    UptimesLikelihood,
     DurationsLikelihood,
+    HeavyDurationsLikelihood,
     EttrLikelihood,
     LinkEfficiencyLikelihood,
     StepTimesLikelihood,
+    LostWorkLikelihood,
 )
 
 
@@ -35,11 +48,19 @@ def likelihoods_of(evidence: Evidence, population: Population) -> list[Likelihoo
 
 def auxiliary_of(evidence: Evidence) -> tuple[str, ...]:
     """Auxiliary quantities that the evidence needs, in a fixed order."""
-    counts = evidence.of_kind(Interruptions)
-    needed = []
-    if any(item.events is not None for item in counts):
-        needed.append(DISPERSION)
-    if any(item.counts == "node_hardware_failure" for item in counts):
-        needed.append(RATIO)
-    measured = {item.quantity for item in evidence.of_kind(Durations)}
-    return (*needed, *(name for quantity, name in SPREADS.items() if quantity in measured))
+    counts, timed = evidence.of_kind(Interruptions), evidence.of_kind(Uptimes)
+    defined = {item.counts for item in counts} | {item.counts for item in timed}
+    durations = evidence.of_kind(Durations)
+    measured = {item.quantity for item in durations}
+    heavy = {item.quantity for item in durations if item.tails == "heavy"}
+    needed = {
+        DISPERSION: any(item.events is not None for item in counts),
+        RATIO: "node_hardware_failure" in defined,
+        GPU_RATIO: "gpu_error" in defined,
+        SHAPE: bool(timed),
+        **{name: quantity in measured for quantity, name in SPREADS.items()},
+        **{name: quantity in heavy for quantity, name in SLOW_SHARES.items()},
+        **{name: quantity in heavy for quantity, name in SLOW_RATIOS.items()},
+        REGIME_SPREAD: any(item.regimes for item in evidence.of_kind(StepTimes)),
+    }
+    return tuple(name for name, wanted in needed.items() if wanted)

@@ -1,29 +1,24 @@
 """Reading one observation: every key checked, every problem collected."""
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from model.documents import shipped_names
-from model.errors import InputError, Problem, nearest
-from model.scenario import with_values
-from model.scenario_file import read_scenario
-from priors.elicitation import number
+from model.errors import nearest
+from priors.observation_fields import FieldReader
 from priors.observations import (
     DURATION_PATHS,
     Durations,
     Ettr,
     Interruptions,
     LinkEfficiency,
+    LostWork,
     Observation,
-    Setting,
     StepTimes,
+    Tails,
     Throughput,
+    Uptimes,
 )
-
-MINE = "mine"
 
 DEFAULT_SOFTNESS = 0.01
 """Softness of an ETTR bound: what definitions of the ratio differ by."""
@@ -31,22 +26,31 @@ DEFAULT_SOFTNESS = 0.01
 DEFAULT_ERROR_FLOOR = 0.01
 """Error of a link efficiency that repeating does not reduce: message size, placement."""
 
+HEAVY_FROM = 5
+"""From so many durations on, some may be of another kind unless the observation says otherwise."""
+
+MAX_CORRELATION = 0.99
+
+COUNTED = ("job_interruption", "node_hardware_failure", "gpu_error")
+
 _MIN_RANKS = 2
-MAX_RELATIVE_ERROR = 3.0
 
 _KEYS = {
     "throughput": ("stack", "fleet", "scenario", "overrides", "value", "unit", "relative_error"),
     "interruptions": (
         "fleet",
         "counts",
+        "basis",
         "events",
         "node_days",
         "nodes",
         "days",
+        "nodes_per_job",
         "rate_per_node_day",
         "relative_error",
     ),
-    "durations": ("fleet", "quantity", "values_s", "quantiles_s", "relative_error"),
+    "uptimes": ("fleet", "counts", "nodes_per_job", "values_s", "censored_s", "entered_s"),
+    "durations": ("fleet", "quantity", "values_s", "quantiles_s", "relative_error", "tails"),
     "ettr": (
         "fleet",
         "scenario",
@@ -68,32 +72,23 @@ _KEYS = {
         "count",
         "averaging_interval",
         "relative_error",
+        "correlation",
+        "regimes",
+    ),
+    "lost_work": (
+        "fleet",
+        "scenario",
+        "overrides",
+        "values_s",
+        "includes_detection",
+        "resolution_s",
     ),
 }
 _COMMON = ("kind", "id", "source")
 
 
-class ObservationReader:
-    """Reads one observation and collects what is wrong with it.
-
-    Methods return a harmless stand-in where they note a problem; the record is then dropped.
-    """
-
-    def __init__(
-        self, raw: Mapping[str, object], *, label: str, source: str, directory: Path | None
-    ) -> None:
-        self.raw = raw
-        self.label = label
-        self.source = source
-        self.directory = directory
-        self.source_text = ""
-        self.problems: list[Problem] = []
-
-    def wrong(self, key: str, message: str, remedy: str = "") -> None:
-        """Note a problem of one key."""
-        self.problems.append(
-            Problem(source=self.source, path=f"{self.label}.{key}", message=message, remedy=remedy)
-        )
+class ObservationReader(FieldReader):
+    """Reads one observation of any kind."""
 
     def read(self) -> Observation | None:
         """The observation, None where something is wrong with it."""
@@ -111,137 +106,15 @@ class ObservationReader:
         builders: dict[str, Callable[[], Observation]] = {
             "throughput": self.throughput,
             "interruptions": self.interruptions,
+            "uptimes": self.uptimes,
             "durations": self.durations,
             "ettr": self.ettr,
             "link_efficiency": self.link_efficiency,
             "step_times": self.step_times,
+            "lost_work": self.lost_work,
         }
         item = builders[kind]()
         return None if self.problems else item
-
-    def text(self, key: str) -> str:
-        """A text that must be there."""
-        value = self.raw.get(key)
-        if isinstance(value, str) and value.strip():
-            return value.strip()
-        message = "this key is missing" if value is None else f"got {value!r}"
-        self.wrong(key, message, "a text is needed")
-        return ""
-
-    def choice(self, key: str, allowed: Sequence[str]) -> str:
-        """One of the allowed texts."""
-        value = self.raw.get(key)
-        if isinstance(value, str) and value in allowed:
-            return value
-        message = "this key is missing" if value is None else f"got {value!r}"
-        hint = "" if value is None else nearest(str(value), allowed)
-        self.wrong(key, message, hint or "one of " + ", ".join(allowed))
-        return allowed[0]
-
-    def system(self, key: str, setting: Setting | None = None) -> str:
-        """Stack or fleet: as given, else that of the scenario, else mine."""
-        if key in self.raw:
-            return self.text(key)
-        return str(getattr(setting.scenario, key)) if setting else MINE
-
-    def check(
-        self,
-        key: str,
-        value: object,
-        *,
-        low: float = 0.0,
-        high: float = np.inf,
-        closed: bool = False,
-        integer: bool = False,
-    ) -> float:
-        """A number above ``low`` (or at least, where closed) and at most ``high``."""
-        found = number(value)
-        valid = (
-            found is not None
-            and np.isfinite(found)
-            and (found >= low if closed else found > low)
-            and found <= high
-            and (not integer or found.is_integer())
-        )
-        if found is not None and valid:
-            return found
-        kind = "an integer" if integer else "a finite number"
-        text = f"{kind} {'of at least' if closed else 'above'} {low:g}"
-        if np.isfinite(high):
-            text += f" and at most {high:g}"
-        self.wrong(key, f"got {value!r}, allowed is {text}")
-        return 1.0
-
-    def real(
-        self,
-        key: str,
-        *,
-        low: float = 0.0,
-        high: float = np.inf,
-        closed: bool = False,
-        default: float | None = None,
-    ) -> float:
-        """A number; it must be there where it has no default."""
-        if key not in self.raw:
-            if default is None:
-                self.wrong(key, "this key is missing")
-                return 1.0
-            return default
-        return self.check(key, self.raw[key], low=low, high=high, closed=closed)
-
-    def whole(self, key: str, *, low: int) -> int:
-        """An integer that must be there."""
-        if key not in self.raw:
-            self.wrong(key, "this key is missing")
-            return low
-        value = self.check(key, self.raw[key], low=low, high=1e15, closed=True, integer=True)
-        return int(value)
-
-    def relative_error(self) -> float:
-        """The relative error, which must be there."""
-        return self.real("relative_error", high=MAX_RELATIVE_ERROR)
-
-    def alternatives(self, *groups: tuple[str, ...]) -> tuple[str, ...]:
-        """The one group of keys that is used; a problem where none or several are."""
-        used = [group for group in groups if any(key in self.raw for key in group)]
-        if len(used) == 1:
-            return used[0]
-        options = "; or ".join(" with ".join(group) for group in groups)
-        given = ", ".join(key for group in used for key in group if key in self.raw)
-        key = used[0][0] if used else groups[0][0]
-        self.wrong(key, f"got {given}" if given else "this key is missing", f"needed is {options}")
-        return ()
-
-    def setting(self) -> Setting | None:
-        """The scenario with its overrides, None where it is not valid."""
-        name = self.text("scenario")
-        overrides = self.raw.get("overrides", {})
-        if not isinstance(overrides, Mapping):
-            self.wrong("overrides", f"got {overrides!r}, a mapping of dotted paths is needed")
-            return None
-        if not name:
-            return None
-        target: str | Path = name
-        if name not in shipped_names("model.data.scenarios") and self.directory is not None:
-            target = self.directory / name
-        try:
-            scenario = read_scenario(target).scenario
-            changes = {str(path): value for path, value in overrides.items()}
-            scenario = with_values(scenario, changes, source=self.source)
-        except InputError as error:
-            self.problems += [
-                Problem(
-                    source=self.source,
-                    path=".".join(p for p in (self.label, "scenario", problem.path) if p),
-                    message=problem.message
-                    if problem.source == self.source
-                    else f"{problem.source}: {problem.message}",
-                    remedy=problem.remedy,
-                )
-                for problem in error.problems
-            ]
-            return None
-        return Setting(name=name, scenario=scenario, known=frozenset(changes))
 
     def throughput(self) -> Throughput:
         """Training speed."""
@@ -261,16 +134,15 @@ class ObservationReader:
     def interruptions(self) -> Interruptions:
         """A count with its exposure, or a rate."""
         used = self.alternatives(("events",), ("rate_per_node_day",))
+        self.measured()
         events = node_days = rate = error = None
+        periods: tuple[tuple[int, float], ...] = ()
         if used == ("events",):
-            events = self.whole("events", low=0)
             if "relative_error" in self.raw:
                 self.wrong("relative_error", "a count has no relative error", "leave it out")
-            exposure = self.alternatives(("node_days",), ("nodes", "days"))
-            if exposure == ("node_days",):
-                node_days = self.real("node_days")
-            elif exposure:
-                node_days = self.real("nodes") * self.real("days")
+            periods = self.periods()
+            events = sum(count for count, _ in periods)
+            node_days = sum(exposure for _, exposure in periods)
         elif used:
             rate, error = self.real("rate_per_node_day", high=100.0), self.relative_error()
             for key in ("node_days", "nodes", "days"):
@@ -280,11 +152,71 @@ class ObservationReader:
             id=self.label,
             source=self.source_text,
             fleet=self.system("fleet"),
-            counts=self.choice("counts", ("job_interruption", "node_hardware_failure")),  # type: ignore[arg-type]
+            counts=self.choice("counts", COUNTED),  # type: ignore[arg-type]
             events=events,
             node_days=node_days,
             rate_per_node_day=rate,
             relative_error=error,
+            nodes_per_job=self.real("nodes_per_job") if "nodes_per_job" in self.raw else None,
+            periods=periods if len(periods) > 1 else (),
+        )
+
+    def measured(self) -> None:
+        """Refuse what was computed from another rate."""
+        if self.raw.get("basis", "measured") != "measured":
+            self.wrong(
+                "basis",
+                f"got {self.raw['basis']!r}: a projection is no evidence",
+                "leave the observation out, and give what it was projected from",
+            )
+
+    def periods(self) -> tuple[tuple[int, float], ...]:
+        """Events with node-days, of one period or of each of a list."""
+        raw = self.raw["events"]
+        events = self.listed("events", closed=True, integer=True)
+        keys = self.alternatives(("node_days",), ("nodes", "days"))
+        columns = [self.listed(key) for key in keys]
+        for key, column in zip(keys, columns, strict=True):
+            fitting = (1, len(events)) if isinstance(raw, list) else (1,)
+            if column and len(column) not in fitting:
+                message = f"got {len(column)} values beside {len(events)} of events"
+                self.wrong(key, message, "as many periods are needed, or one length for all")
+        if self.problems or not columns:
+            return ()
+        whole = [column * (len(events) // len(column)) for column in columns]
+        return tuple(
+            (int(count), float(np.prod(exposure)))
+            for count, *exposure in zip(events, *whole, strict=True)
+        )
+
+    def uptimes(self) -> Uptimes:
+        """Running times, ended by an event or not."""
+        groups = {
+            key: self.numbers(key, high=1e10) if key in self.raw else ()
+            for key in ("values_s", "censored_s")
+        }
+        times = groups["values_s"] + groups["censored_s"]
+        if not times:
+            self.wrong("values_s", "no running time is given", "or give censored_s")
+        entered: tuple[float, ...] = ()
+        if "entered_s" in self.raw:
+            entered = self.numbers("entered_s", high=1e10, closed=True)
+            late = [place for place, pair in enumerate(zip(entered, times, strict=False), start=1)
+                    if pair[0] >= pair[1]]  # fmt: skip
+            if len(entered) != len(times):
+                message = f"got {len(entered)} values for {len(times)} running times"
+                self.wrong("entered_s", message, "one is needed of each of values_s, censored_s")
+            elif late:
+                self.wrong(f"entered_s[{late[0]}]", "observation begins after its end")
+        return Uptimes(
+            id=self.label,
+            source=self.source_text,
+            fleet=self.system("fleet"),
+            counts=self.choice("counts", COUNTED),  # type: ignore[arg-type]
+            nodes_per_job=self.real("nodes_per_job"),
+            values_s=groups["values_s"],
+            censored_s=groups["censored_s"],
+            entered_s=entered,
         )
 
     def durations(self) -> Durations:
@@ -307,41 +239,17 @@ class ObservationReader:
             values_s=values,
             quantiles_s=quantiles,
             relative_error=error,
+            tails=self.tails(len(values)),
         )
 
-    def numbers(self, key: str, *, high: float) -> tuple[float, ...]:
-        """A list of positive numbers."""
-        raw = self.raw[key]
-        if not isinstance(raw, list) or not raw:
-            self.wrong(key, f"got {raw!r}, a list of at least one number is needed")
-            return ()
-        return tuple(
-            self.check(f"{key}[{position}]", value, high=high)
-            for position, value in enumerate(raw, start=1)
-        )
-
-    def quantiles(self, key: str) -> tuple[tuple[float, float], ...]:
-        """Pairs of probability and quantile, ascending."""
-        raw = self.raw[key]
-        if not isinstance(raw, Mapping) or not raw:
-            self.wrong(key, f"got {raw!r}, a mapping of probabilities to values is needed")
-            return ()
-        pairs = []
-        for raw_p, raw_value in raw.items():
-            at, p = f"{key}.{raw_p}", number(raw_p)
-            if p is None or not 0.0 < p < 1.0:
-                self.wrong(at, f"got the probability {raw_p!r}, allowed is inside (0, 1)")
-                continue
-            pairs.append((p, self.check(at, raw_value, high=1e9)))
-        pairs.sort()
-        ordered = all(
-            first[0] < second[0] and first[1] < second[1]
-            for first, second in itertools.pairwise(pairs)
-        )
-        if not ordered:
-            shown = ", ".join(f"{p:g}: {value:g}" for p, value in pairs)
-            self.wrong(key, f"got {shown}", "quantiles must increase with their probability")
-        return tuple(pairs)
+    def tails(self, count: int) -> Tails:
+        """Whether some durations may be of another kind: what a handful cannot tell."""
+        if "tails" not in self.raw:
+            return "heavy" if count >= HEAVY_FROM else "lognormal"
+        chosen = self.choice("tails", ("lognormal", "heavy"))
+        if chosen == "heavy" and not count:
+            self.wrong("tails", "quantiles have none", "leave it out")
+        return chosen  # type: ignore[return-value]
 
     def ettr(self) -> Ettr:
         """A ratio with its error, or a bound."""
@@ -408,4 +316,46 @@ class ObservationReader:
             count=self.whole("count", low=2),
             averaging_interval=self.real("averaging_interval", low=1.0, closed=True, default=1.0),
             relative_error=self.relative_error(),
+            correlation=self.real("correlation", low=-1.0, high=MAX_CORRELATION, default=0.0),
+            regimes=self.regimes(),
+        )
+
+    def regimes(self) -> tuple[tuple[float, int], ...]:
+        """Mean and number of times of each stretch of one level."""
+        raw = self.raw.get("regimes", [])
+        if not isinstance(raw, list) or (raw and len(raw) < 2):  # noqa: PLR2004 - one is none
+            self.wrong("regimes", f"got {raw!r}, a list of at least two is needed")
+            return ()
+        found = []
+        for place, item in enumerate(raw, start=1):
+            at = f"regimes[{place}]"
+            if not isinstance(item, Mapping) or set(item) != {"mean_s", "rows"}:
+                self.wrong(at, f"got {item!r}, a mapping of mean_s and rows is needed")
+                continue
+            mean = self.check(f"{at}.mean_s", item["mean_s"], high=1e9)
+            rows = self.check(f"{at}.rows", item["rows"], high=1e15, integer=True)
+            found.append((mean, int(rows)))
+        return tuple(found)
+
+    def lost_work(self) -> LostWork:
+        """Work done again, an interruption each."""
+        setting = self.setting()
+        includes = self.raw.get("includes_detection", False)
+        if not isinstance(includes, bool):
+            self.wrong("includes_detection", f"got {includes!r}, allowed is true or false")
+        values: tuple[float, ...] = ()
+        if "values_s" in self.raw:
+            values = self.numbers("values_s", high=1e9, closed=True)
+        else:
+            self.wrong("values_s", "this key is missing")
+        if values and not sum(values):
+            self.wrong("values_s", "all are zero", "an interruption that loses nothing tells none")
+        return LostWork(
+            id=self.label,
+            source=self.source_text,
+            fleet=self.system("fleet", setting),
+            setting=setting,  # type: ignore[arg-type]
+            values_s=values,
+            includes_detection=bool(includes),
+            resolution_s=self.real("resolution_s", closed=True, high=1e7, default=0.0),
         )

@@ -12,9 +12,12 @@ from typing import ClassVar, Literal
 
 from model.parameters import UNCERTAIN
 from model.scenario import Scenario, to_values
+from priors.correlation import averaging_factor, independent_share
 
 RECOVERY_PATHS = (
     "reliability.failure_rate_per_node_day",
+    "reliability.failure_rate_per_job_day",
+    "reliability.failure_rate_dispersion",
     "reliability.detect_time_s",
     "reliability.restart_time_s",
     "reliability.checkpoint_interval_s",
@@ -25,6 +28,8 @@ RECOVERY_PATHS = (
     "reliability.stranded_fraction",
 )
 """Real fields that failures and recovery depend on."""
+
+NODE_RATE, JOB_RATE, RATE_DISPERSION = RECOVERY_PATHS[:3]
 
 STEP_PATHS = tuple(
     path
@@ -41,8 +46,13 @@ DURATION_PATHS = {
 """The field whose value is the mean of each measured duration."""
 
 type ThroughputUnit = Literal["tflops_per_accelerator", "mfu", "tokens_per_second"]
-type Counted = Literal["job_interruption", "node_hardware_failure"]
+type Counted = Literal["job_interruption", "node_hardware_failure", "gpu_error"]
+type Tails = Literal["lognormal", "heavy"]
 type Quantity = Literal["detection", "restart", "checkpoint_write"]
+
+
+MIN_PERIODS = 4
+"""Fewest periods whose counts tell whether rates vary between them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +107,11 @@ class Interruptions:
         Which event was counted.
     events, node_days
         Count and calendar exposure; None in rate-only rows.
+    nodes_per_job
+        Size of the jobs that were observed, None where it is not said: then the row says nothing
+        of interruptions per job.
+    periods
+        Events and node-days of parts of the exposure; empty where it is not divided.
     rate_per_node_day, relative_error
         Rate and the standard deviation of its log; None in rows with a count.
     """
@@ -110,6 +125,36 @@ class Interruptions:
     node_days: float | None
     rate_per_node_day: float | None
     relative_error: float | None
+    nodes_per_job: float | None = None
+    periods: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uptimes:
+    """Running times of jobs until an interruption, or until nobody looked any more.
+
+    Parameters
+    ----------
+    counts
+        Which event ended them.
+    nodes_per_job
+        Nodes of each job.
+    values_s, censored_s
+        Ages at the event, and ages at which observation ended without one.
+    entered_s
+        Ages at which observation began, of ``values_s`` and then of ``censored_s``; empty where
+        all were seen from their start.
+    """
+
+    kind: ClassVar[str] = "uptimes"
+    id: str
+    source: str
+    fleet: str
+    counts: Counted
+    nodes_per_job: float
+    values_s: tuple[float, ...]
+    censored_s: tuple[float, ...]
+    entered_s: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +171,8 @@ class Durations:
         Pairs of probability and quantile, ascending; empty where values are given.
     relative_error
         Standard deviation of the log of a stated quantile; None with values.
+    tails
+        Whether some of the values may be of another, much slower kind.
     """
 
     kind: ClassVar[str] = "durations"
@@ -136,6 +183,7 @@ class Durations:
     values_s: tuple[float, ...]
     quantiles_s: tuple[tuple[float, float], ...]
     relative_error: float | None
+    tails: Tails = "lognormal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +246,10 @@ class StepTimes:
         Steps that each logged time is a mean of.
     relative_error
         Standard deviation of the log of the mean over the model's.
+    correlation
+        Between successive logged times, inside regimes.
+    regimes
+        Mean and number of logged times of each stretch of one level; empty for one level.
     """
 
     kind: ClassVar[str] = "step_times"
@@ -211,14 +263,49 @@ class StepTimes:
     count: int
     averaging_interval: float
     relative_error: float
+    correlation: float = 0.0
+    regimes: tuple[tuple[float, int], ...] = ()
 
     @property
     def step_sd_s(self) -> float:
-        """Standard deviation of single steps: that of means of m steps times √m."""
-        return float(self.sd_s * self.averaging_interval**0.5)
+        """Standard deviation of single steps: that of means of m independent steps times √m."""
+        factor = averaging_factor(self.correlation, self.averaging_interval)
+        return float(self.sd_s * factor**0.5)
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of the spread: those of as many independent times."""
+        count = self.count * independent_share(self.correlation)
+        return max(count - max(1, len(self.regimes)), 1.0)
 
 
-type Observation = Throughput | Interruptions | Durations | Ettr | LinkEfficiency | StepTimes
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostWork:
+    """Work done again after interruptions.
+
+    Parameters
+    ----------
+    values_s
+        Seconds of work since the last durable checkpoint, an interruption each.
+    includes_detection
+        Whether the time until detection is in them.
+    resolution_s
+        Width that each value is uncertain by: the time between logged steps.
+    """
+
+    kind: ClassVar[str] = "lost_work"
+    id: str
+    source: str
+    fleet: str
+    setting: Setting
+    values_s: tuple[float, ...]
+    includes_detection: bool
+    resolution_s: float
+
+
+type Observation = (
+    Throughput | Interruptions | Uptimes | Durations | Ettr | LinkEfficiency | StepTimes | LostWork
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,60 +337,44 @@ class Evidence:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def hypotheses_of(observation: Observation) -> tuple[str, ...]:
+    """Fields beyond the published model that an observation can tell of.
+
+    The rate per job, from interruptions of jobs of a stated size; the dispersion of rates, from
+    counts of several periods.
+    """
+    if not isinstance(observation, Interruptions | Uptimes):
+        return ()
+    sized = observation.counts == "job_interruption" and observation.nodes_per_job is not None
+    divided = isinstance(observation, Interruptions) and len(observation.periods) >= MIN_PERIODS
+    return (*((JOB_RATE,) if sized else ()), *((RATE_DISPERSION,) if divided else ()))
+
+
 def touched_paths(observation: Observation) -> tuple[str, ...]:
     """Dotted paths of the fields an observation says something about."""
     match observation:
         case Throughput() | StepTimes():
             paths: Iterable[str] = STEP_PATHS
-        case Interruptions():
-            paths = ("reliability.failure_rate_per_node_day",)
+        case Interruptions() | Uptimes():
+            paths = (NODE_RATE, *hypotheses_of(observation))
         case Durations():
             paths = (DURATION_PATHS[observation.quantity],)
         case Ettr():
             paths = RECOVERY_PATHS
         case LinkEfficiency():
             paths = ("topology.net_efficiency",)
+        case LostWork():
+            paths = tuple(
+                path
+                for path in RECOVERY_PATHS
+                if "checkpoint" in path
+                or path in (NODE_RATE, JOB_RATE)
+                or (path == DURATION_PATHS["detection"] and observation.includes_detection)
+            )
     known: frozenset[str] = frozenset()
-    if isinstance(observation, Throughput | StepTimes | Ettr):
+    if isinstance(observation, Throughput | StepTimes | Ettr | LostWork):
         known = observation.setting.known
     return tuple(path for path in paths if path not in known)
-
-
-def describe(observation: Observation) -> str:
-    """What was measured, in one line."""
-    match observation:
-        case Throughput(value=value, unit=unit, relative_error=error):
-            text = f"{value:g} {unit} ± {error:.0%}"
-        case Interruptions(events=None, rate_per_node_day=rate, relative_error=error):
-            text = f"{rate:g} {observation.counts} per node-day ± {error:.0%}"
-        case Interruptions(events=events, node_days=node_days):
-            text = f"{events} {observation.counts} in {node_days:g} node-days"
-        case Durations(values_s=(), relative_error=error):
-            pairs = ", ".join(f"{p:.0%}: {value:g} s" for p, value in observation.quantiles_s)
-            text = f"{observation.quantity} {pairs} ± {error:.0%}"
-        case Durations(values_s=values):
-            mean = sum(values) / len(values)
-            text = f"{observation.quantity} {mean:.4g} s, mean of {len(values)}"
-        case Ettr(value=value, error=error):
-            sign = {"value": "=", "at_least": ">=", "at_most": "<="}[observation.bound]
-            text = f"ETTR {sign} {value:g} ± {error:g}"
-        case LinkEfficiency(mean=mean, repeats=repeats):
-            text = f"{mean:.4g} of the line rate, mean of {repeats}"
-        case StepTimes(mean_s=mean, sd_s=sd, count=count):
-            text = f"{mean:.4g} ± {sd:.2g} s, {count} times"
-    if isinstance(observation, Throughput | StepTimes | Ettr):
-        text += f" on {observation.setting.name}"
-    return text
-
-
-def place(observation: Observation) -> str:
-    """Stack and fleet of an observation, in words."""
-    names = [
-        f"{word} {getattr(observation, word)}"
-        for word in ("stack", "fleet")
-        if hasattr(observation, word)
-    ]
-    return ", ".join(names)
 
 
 def _plain(value: object) -> object:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from model.numerics import Value, is_graph, log
+from model.numerics import Value, exp, is_graph, log
 from model.parameters import Field
 from priors.catalogue import Catalogue, SharedBy
 from priors.distributions import Prior
@@ -184,8 +184,8 @@ def transform(value: Value, *, share: bool, lower: Value = 0.0) -> Value:
 def inverse(value: Value, *, share: bool, lower: Value = 0.0) -> Value:
     """The value at a point of that scale."""
     if share:
-        return 1.0 / (1.0 + _exp(-value))
-    return lower + _exp(value)
+        return 1.0 / (1.0 + exp(-value))
+    return lower + exp(value)
 
 
 def declare(population: Population) -> Value:
@@ -286,10 +286,6 @@ def _is_share(field: Field) -> bool:
 
 def _at_least(value: Value, bound: float) -> Value:
     return _graph_or_array(value).maximum(value, bound)
-
-
-def _exp(value: Value) -> Value:
-    return _graph_or_array(value).exp(value)
 
 
 def _join(parts: Sequence[Value]) -> Value:

@@ -27,6 +27,7 @@ from priors.diagnostics import (
 )
 from priors.draws import Draws, make_draws
 from priors.entry import pack, unpack
+from priors.hypotheses import verdicts, with_hypotheses
 from priors.likelihood import Likelihood
 from priors.likelihoods import auxiliary_of, likelihoods_of
 from priors.observations import Evidence, touched_paths
@@ -189,6 +190,7 @@ def condition(
     fresh = _sample(
         population,
         likelihoods,
+        scenario,
         source=_source(catalogue, evidence),
         draws=draws,
         seed=seed,
@@ -203,6 +205,7 @@ def condition(
 def _sample(
     population: Population,
     likelihoods: Sequence[Likelihood],
+    scenario: Scenario,
     *,
     source: str,
     draws: int,
@@ -227,6 +230,7 @@ def _sample(
     thinned = sampled.values[:, sampling.kept_positions(draws, chain_draws)]
     kept, chain = sampling.keep(thinned, draws)
     prior = draw_values(population, thinned.shape[0] * thinned.shape[1], seed)
+    notes = (*notes, *verdicts(population, scenario, prior, kept))
     if not diagnostics.converged:
         notes = (*notes, "the sampler did not converge: " + "; ".join(diagnostics.reasons))
 
@@ -386,6 +390,7 @@ def _run(options: argparse.Namespace) -> int:
     known = {path: float(scenario.value(path)) for path in changes if path in catalogue.entries}
     catalogue = catalogue.with_fixed(known)
     evidence = read_evidence(options.evidence or [DEFAULT], scenario=options.scenario)
+    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet)
     out: Path | None = options.out
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError.single(

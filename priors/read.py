@@ -128,7 +128,7 @@ class _Progress:
 
 
 def _report(found: "Found") -> list[str]:
-    from priors.observations import describe
+    from priors.observation_words import describe
 
     lines = [f"{found.source}: {found.format}"]
     for item in found.measures:
@@ -169,7 +169,9 @@ def _options(options: argparse.Namespace) -> "ReadOptions":
         fleet=options.fleet or "",
         counted_states=frozenset(states),
         event=options.event,
-        nodes=options.nodes,
+        nodes=options.nodes if isinstance(options.nodes, float) else None,
+        fleet_nodes=options.nodes if isinstance(options.nodes, dict) else {},
+        own_fleet=options.own_fleet or "",
         since=options.since or "",
         until=options.until or "",
         columns=options.columns,
@@ -212,10 +214,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--event",
-        choices=("job_interruption", "node_hardware_failure"),
+        choices=("job_interruption", "node_hardware_failure", "gpu_error"),
         help="what a row of a failure table is",
     )
-    add("--nodes", type=_positive, metavar="N", help="nodes under observation")
+    add(
+        "--nodes",
+        type=_nodes,
+        metavar="N|A=N,B=M",
+        help="nodes under observation, of each fleet where a table holds several",
+    )
+    add("--own-fleet", metavar="A", help="the fleet of such a table that is the scenario's")
     add("--since", metavar="DATE", help="begin of observation")
     add("--until", metavar="DATE", help="end of observation")
     add(
@@ -241,6 +249,13 @@ def _positive(text: str) -> float:
         message = f"got {text!r}, a number above 0 is needed"
         raise argparse.ArgumentTypeError(message)
     return value
+
+
+def _nodes(text: str) -> float | dict[str, float]:
+    """One number, or one a fleet."""
+    if "=" not in text:
+        return _positive(text)
+    return {name: _positive(value) for name, value in _pairs(text).items()}
 
 
 def _whole(text: str) -> int:

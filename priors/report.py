@@ -7,7 +7,8 @@ from model.parameters import BY_PATH
 from model.scenario import Scenario
 from priors.catalogue import Catalogue
 from priors.diagnostics import Diagnostics, SummaryRow
-from priors.observations import Evidence, describe, place
+from priors.observation_words import describe, place
+from priors.observations import Evidence
 from priors.predictive_check import EDGE, PredictiveCheck, check_predictions
 
 if TYPE_CHECKING:

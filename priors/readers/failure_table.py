@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from model.errors import nearest
 from priors.readers.found import (
     Draft,
     Found,
@@ -102,25 +103,20 @@ class FailureTable:
         withheld: list[str] = []
         drafts: list[Draft] = []
         fleets = sorted({row.fleet for row in records})
-        if len(fleets) > 1 and not intervals:
-            withheld.append(
-                f"interruptions: the table holds {len(fleets)} fleets ({', '.join(fleets[:6])}), "
-                "which are not pooled: hand over one table a fleet, each with its --nodes"
+        _check_fleets(fleets, options, source)
+        if len(fleets) > 1:
+            notes.append(
+                f"{len(fleets)} fleets are not pooled: each has a level of its own"
+                + ("" if options.own_fleet else "; --own-fleet names the scenario's")
             )
-        elif intervals:
-            notes.append("rows are intervals of running; censored ones are exposure and no event")
-            for row in records:
-                if row.duration is None:
-                    skipped.add("intervals without a length: no exposure of theirs", row.line)
-            for fleet in fleets:
-                own = [row for row in records if row.fleet == fleet]
-                exposure = sum(row.duration or 0.0 for row in own) / DAY_S
-                count = sum(1 for row in events if row.fleet == fleet)
-                suffix = fleet if len(fleets) > 1 else ""
-                drafts += _draft(source, options, count, exposure, kind=kind, fleet=suffix)
+        if intervals:
+            exposures = _running(records, fleets, notes, skipped)
         else:
-            exposure = _windowed(records, options, notes, withheld, source)
-            drafts += _draft(source, options, len(events), exposure, kind=kind, fleet="")
+            exposures = _observed(records, fleets, options, source, notes=notes, withheld=withheld)
+        for fleet, node_days in exposures.items():
+            count = sum(1 for row in events if row.fleet == fleet)
+            name = fleet if len(fleets) > 1 else ""
+            drafts += _draft(source, options, count, node_days, kind=kind, fleet=name)
         if drafts:
             total = sum(float(str(draft.raw["node_days"])) for draft in drafts)
             measures.append(Measure(name="node_days", value=total, unit="node-days"))
@@ -295,7 +291,7 @@ def _draft(
         return []
     place = options.place("fleet")
     name = "_".join(word for word in ("interruptions", *re.findall(r"\w+", fleet)))
-    if fleet:
+    if fleet and fleet != options.own_fleet:
         place["fleet"] = f"{place['fleet']}_{fleet}"
     raw: dict[str, object] = {
         "id": identifier(source, name.lower()),
@@ -309,23 +305,67 @@ def _draft(
     return [Draft(raw=raw, comments=("One event a row; exposure is nodes times time observed.",))]
 
 
-def _windowed(
+def _check_fleets(fleets: list[str], options: ReadOptions, source: TextSource) -> None:
+    """Fleets that the planner names must be in the table."""
+    for name in (*options.fleet_nodes, options.own_fleet):
+        if name and name not in fleets:
+            raise refuse(
+                source,
+                1,
+                f"no fleet {name!r} is in the table",
+                nearest(name, [f for f in fleets if f]),
+            )
+
+
+def _running(
+    records: list[Record], fleets: list[str], notes: list[str], skipped: Tally
+) -> dict[str, float]:
+    """Node-days of each fleet, rows being intervals of running."""
+    notes.append("rows are intervals of running; censored ones are exposure and no event")
+    exposures = dict.fromkeys(fleets, 0.0)
+    for row in records:
+        if row.duration is None:
+            skipped.add("intervals without a length: no exposure of theirs", row.line)
+        exposures[row.fleet] += (row.duration or 0.0) / DAY_S
+    return exposures
+
+
+def _observed(
     records: list[Record],
+    fleets: list[str],
     options: ReadOptions,
+    source: TextSource,
+    *,
     notes: list[str],
     withheld: list[str],
-    source: TextSource,
+) -> dict[str, float]:
+    """Node-days of each fleet, rows being outages: nodes times the window of observation."""
+    days = _window(records, options, notes, source)
+    exposures = {}
+    several = len(fleets) > 1
+    for fleet in fleets:
+        listed = len({row.node for row in records if row.node and row.fleet == fleet})
+        of = f" of {fleet}" if several else ""
+        one = options.job_nodes if not several and not options.fleet_nodes else None
+        nodes = options.fleet_nodes.get(fleet, one)
+        if nodes is None:
+            withheld.append(
+                f"interruptions{of}: {listed} nodes have failed; how many were under observation "
+                f"is not in the table: --nodes{f' {fleet!r}=N' if several else ''}"
+            )
+            continue
+        if listed > nodes:
+            message = f"{listed} nodes{of} are in the table, {nodes:g} are said to exist"
+            raise refuse(source, 1, message)
+        notes.append(f"{nodes:g} nodes{of} over {days:.4g} days")
+        exposures[fleet] = nodes * days
+    return exposures
+
+
+def _window(
+    records: list[Record], options: ReadOptions, notes: list[str], source: TextSource
 ) -> float:
-    nodes = options.job_nodes
-    listed = len({row.node for row in records if row.node})
-    if nodes is None:
-        withheld.append(
-            f"interruptions: {listed} nodes have failed; how many were under observation is not in "
-            "the table: --nodes"
-        )
-        return 0.0
-    if listed > nodes:
-        raise refuse(source, 1, f"{listed} nodes are in the table, {nodes:g} are said to exist")
+    """Days of observation."""
     moments = [m for row in records for m in (row.start, row.end) if m is not None]
     since, until = (_bound(options.since, source), _bound(options.until, source))
     first = since if since is not None else min(moments, default=0.0)
@@ -342,8 +382,7 @@ def _windowed(
         notes.append("observation is taken to end with the last record: --until names its end")
     if since is None:
         notes.append("observation is taken to begin with the first record: --since names its begin")
-    notes.append(f"{nodes:g} nodes over {(last - first) / DAY_S:.4g} days")
-    return nodes * (last - first) / DAY_S
+    return (last - first) / DAY_S
 
 
 def _bound(text: str, source: TextSource) -> float | None:

@@ -12,7 +12,7 @@ from priors.evidence import observations_from_mapping
 from priors.observations import Observation
 from priors.readers.source import TextSource
 
-type Event = Literal["job_interruption", "node_hardware_failure"]
+type Event = Literal["job_interruption", "node_hardware_failure", "gpu_error"]
 
 DEFAULT_STATES = frozenset({"NODE_FAIL", "REQUEUED", "BOOT_FAIL"})
 """Slurm states that count as interruptions unless the user says otherwise."""
@@ -38,6 +38,10 @@ class ReadOptions:
         Which event a failure table counts.
     nodes
         Nodes under observation, None where the file must say it.
+    fleet_nodes
+        The same for each fleet of a table that holds several.
+    own_fleet
+        The fleet of a table that is the scenario's own, empty where none is.
     since, until
         Window of observation as the user wrote it, empty for the file's own.
     columns
@@ -58,6 +62,8 @@ class ReadOptions:
     counted_states: frozenset[str] = DEFAULT_STATES
     event: Event | None = None
     nodes: float | None = None
+    fleet_nodes: Mapping[str, float] = field(default_factory=dict)
+    own_fleet: str = ""
     since: str = ""
     until: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)

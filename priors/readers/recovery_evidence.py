@@ -1,4 +1,4 @@
-"""Durations of saves, detection and restart as observations."""
+"""Durations of saves, detection and restart, and lost work, as observations."""
 
 from collections.abc import Sequence
 
@@ -9,6 +9,8 @@ from priors.readers.recovery_marks import Marks
 from priors.readers.source import TextSource
 
 MOST_DURATIONS = 500
+
+INTERVAL = "reliability.checkpoint_interval_s"
 
 
 def recovery_evidence(
@@ -49,6 +51,55 @@ def recovery_evidence(
             "asynchronous write"
         )
     return drafts, measures, withheld
+
+
+def lost_work_evidence(
+    lost_steps: Sequence[int],
+    marks: Marks,
+    source: TextSource,
+    title: str,
+    options: ReadOptions,
+    *,
+    step_s: float,
+    interval: float,
+) -> tuple[list[Draft], list[str]]:
+    """The draft of the work that resumes lost, or why there is none.
+
+    Parameters
+    ----------
+    lost_steps
+        Logged steps that were done again, a resume each.
+    marks, source, title, options
+        As of the log.
+    step_s
+        Time of a step.
+    interval
+        Steps that a row averages.
+    """
+    saves = sorted(set(marks.saves))
+    every = float(np.median(np.diff(saves))) * step_s if len(saves) > 1 else None
+    scenario = options.scenario
+    if scenario is None:
+        return [], [
+            "lost work: it depends on the plan's checkpoints, and none is named: --scenario"
+        ]
+    if every is None and scenario.reliability.checkpoint_interval_s is None:
+        why = "lost work: how often checkpoints are saved is in neither the log nor the scenario"
+        return [], [why]
+    # A job resumes a row before the first it logs, and fails half a row after the last, on average.
+    values = [rounded((lost + 1.5 * interval) * step_s) for lost in lost_steps[:MOST_DURATIONS]]
+    raw: dict[str, object] = {
+        "id": identifier(source, "lost_work"),
+        "kind": "lost_work",
+        **options.place("fleet"),
+        "scenario": options.scenario_name,
+        **({} if every is None else {"overrides": {INTERVAL: rounded(every)}}),
+        "values_s": values,
+        "resolution_s": rounded(interval * step_s),
+        "source": f"{source.label}: {title} log",
+    }
+    rule = "Steps done again after a resume, and a row and a half that none logs, times their time."
+    return [Draft(raw=raw, comments=(rule,))], []
 
 
 def _spread_out(values: Sequence[float]) -> Sequence[float]:

@@ -13,6 +13,7 @@ from priors.readers.found import (
     identifier,
     refuse,
 )
+from priors.readers.job_exposure import JobExposure, SizeClass
 from priors.readers.source import TextSource
 from priors.readers.text import moment_of
 
@@ -118,6 +119,7 @@ class _Account:
         self.first_missing = 0
         self.seen: set[tuple[str, ...]] = set()
         self.events_seen: set[tuple[str, ...]] = set()
+        self.exposure = JobExposure()
 
     def found(self) -> Found:
         last = 0
@@ -245,14 +247,23 @@ class _Account:
             if not counted:
                 return
             elapsed = 0.0
+        events = 0
         if counted:
             # Components of one heterogeneous job stop together.
             event = (job.partition("+")[0], row.get("end", ""), str(elapsed))
             if "+" not in job or event not in self.events_seen:
+                events = 1
                 self.events += 1
                 self.uptime_s += elapsed
             if "+" in job:
                 self.events_seen.add(event)
+        nodes = _nodes(row)
+        self.exposure.add(
+            nodes or self.options.job_nodes or 1.0,
+            max(elapsed, 0.0),
+            moment_of(row.get("start", "")),
+            events,
+        )
         if elapsed <= 0.0:
             if not counted:
                 self.skipped.add("jobs that never ran", number)
@@ -261,7 +272,6 @@ class _Account:
             return
         self.jobs += 1
         self.job_s += elapsed
-        nodes = _nodes(row)
         if nodes is None:
             self.without_nodes += 1
             self.first_missing = self.first_missing or number
@@ -304,7 +314,13 @@ class _Account:
             )
         else:
             measures.append(Measure(name="node_days", value=node_days, unit="node-days"))
-            drafts.append(self._draft(node_days, counted))
+            classes = self.exposure.classes()
+            drafts += [self._draft(item, counted, alone=len(classes) == 1) for item in classes]
+            if len(classes) > 1:
+                notes.append(
+                    f"jobs of {len(classes)} size classes are counted apart: they tell a rate per "
+                    "job from a rate per node"
+                )
         return Found(
             format="sacct",
             source=self.source.label,
@@ -325,21 +341,34 @@ class _Account:
         notes.append(f"no row says its nodes: {nodes:g} are taken, as said")
         return nodes * self.job_s / DAY_S
 
-    def _draft(self, node_days: float, counted: str) -> Draft:
+    def _draft(self, jobs: SizeClass, counted: str, *, alone: bool) -> Draft:
+        """The count of one size class; its periods where there are enough."""
+        name = "interruptions" if alone else f"interruptions_{jobs.nodes_per_job:.0f}_nodes"
+        events = [count for count, _ in jobs.periods]
+        node_days = [float(f"{exposure:.6g}") for _, exposure in jobs.periods]
+        divided = len(events) > 1
         raw: dict[str, object] = {
-            "id": identifier(self.source, "interruptions"),
+            "id": identifier(self.source, name),
             "kind": "interruptions",
             **self.options.place("fleet"),
             "counts": "job_interruption",
-            "events": self.events,
-            "node_days": float(f"{node_days:.6g}"),
+            "events": events if divided else events[0],
+            "node_days": node_days if divided else node_days[0],
+            "nodes_per_job": float(f"{jobs.nodes_per_job:.6g}"),
             "source": f"{self.source.label}: sacct",
         }
+        divisions = ("Four weeks or more each, by the start of a job.",) if divided else ()
         return Draft(
             raw=raw,
             comments=(
                 f"Attempts that ended as {counted}.",
-                f"Node-days: elapsed time times nodes of {self.jobs} allocations.",
+                "Node-days: elapsed time times nodes of "
+                + (
+                    f"{self.jobs} allocations."
+                    if alone
+                    else f"allocations of about {jobs.nodes_per_job:.0f} nodes."
+                ),
+                *divisions,
             ),
         )
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from model.errors import InputError
 from model.scenario import Scenario, with_values
+from priors.observation_reader import MAX_CORRELATION
 from priors.readers.dialects import FOUNDRY_WINDOW, Dialect
 from priors.readers.flop_conventions import (
     CONVENTIONS,
@@ -16,7 +17,7 @@ from priors.readers.flop_conventions import (
     to_model,
 )
 from priors.readers.found import Draft, Found, Measure, ReadOptions, identifier, refuse
-from priors.readers.recovery_evidence import recovery_evidence, rounded
+from priors.readers.recovery_evidence import lost_work_evidence, recovery_evidence, rounded
 from priors.readers.recovery_marks import Marks
 from priors.readers.source import TextSource
 from priors.readers.step_analysis import StepLevel, analyse
@@ -26,6 +27,9 @@ LEVEL_ERROR = 0.03
 """Relative error of a level: that of the shipped published throughputs."""
 
 CORRELATED = 0.3
+
+TELLING_ROWS = 20
+"""Fewer rows show no correlation."""
 
 CHECKSUM = 0.01
 
@@ -96,8 +100,8 @@ def evidence_of(log: Log, options: ReadOptions) -> Found:
     """
     account = Account(log, options)
     seconds, unit = _step_seconds(account)
-    _read_steps(account, seconds, _rows(log, seconds), unit)
-    _resumes(account)
+    level, interval = _read_steps(account, seconds, _rows(log, seconds), unit)
+    _resumes(account, level.mean_s if unit == "s" else None, interval)
     drafts, measures, withheld = recovery_evidence(
         log.marks, log.source, log.dialect.title, options
     )
@@ -148,7 +152,10 @@ def _step_seconds(account: Account) -> tuple[Floats, str]:
     return amount / rates, "s"
 
 
-def _read_steps(account: Account, seconds: Floats, rows: NDArray[np.intp], unit: str) -> None:
+def _read_steps(
+    account: Account, seconds: Floats, rows: NDArray[np.intp], unit: str
+) -> tuple[StepLevel, float]:
+    """Level of the steps, and how many of them a row averages."""
     log, series = account.log, account.log.series
     steps = np.array(series.steps, dtype=np.int64)[rows]
     starts = sorted({int(np.searchsorted(rows, start)) for start in series.starts})
@@ -172,6 +179,7 @@ def _read_steps(account: Account, seconds: Floats, rows: NDArray[np.intp], unit:
     _describe(account, level, interval, unit)
     per_token = _flops_per_token(account, seconds)
     _observe(account, level, interval, unit=unit, per_token=per_token)
+    return level, interval
 
 
 def _averaged(account: Account) -> float:
@@ -216,7 +224,7 @@ def _describe(account: Account, level: StepLevel, interval: float, unit: str) ->
         account.measure("regimes", len(level.regimes), "1")
         for place, item in enumerate(level.regimes[:8], start=1):
             account.measure(f"regime_{place}_mean", item.mean_s, unit, f"{item.rows} rows")
-    if level.correlation > CORRELATED and level.rows > 20:  # noqa: PLR2004 - fewer show none
+    if level.correlation > CORRELATED and level.rows > TELLING_ROWS:
         account.notes.append(
             f"successive rows are correlated ({level.correlation:.2f}): steps are not independent, "
             "and their spread tells less than its count"
@@ -279,7 +287,6 @@ def _observe(
     }
     if account.overrides:
         common["overrides"] = dict(account.overrides)
-    error = math.hypot(LEVEL_ERROR, level.between_sd_s / level.mean_s)
     source = f"{account.log.source.label}: {account.log.dialect.title} log"
     running = "RunningAvg" if account.log.dialect.name == "deepspeed" else ""
     if level.rows > 1 and level.sd_s > 0.0:
@@ -291,16 +298,23 @@ def _observe(
             "sd_s": rounded(level.sd_s),
             "count": level.rows,
             "averaging_interval": interval,
-            "relative_error": round(error, 4),
+            "relative_error": LEVEL_ERROR,
             "source": source,
         }
+        if level.rows > TELLING_ROWS and level.correlation > CORRELATED:
+            raw["correlation"] = round(min(level.correlation, MAX_CORRELATION), 3)
+        if len(level.regimes) > 1:
+            raw["regimes"] = [
+                {"mean_s": rounded(item.mean_s), "rows": item.rows} for item in level.regimes
+            ]
         account.drafts.append(
             Draft(
                 raw=raw,
                 comments=(
                     f"Mean of {level.rows} rows, spread inside {len(level.regimes)} regime(s); "
                     "warm-up and checkpoint steps left out, other outliers kept.",
-                    "relative_error is the model's, and that between regimes.",
+                    "relative_error is the model's; levels of regimes and correlation of rows are "
+                    "told apart from it.",
                 ),
             )
         )
@@ -310,6 +324,7 @@ def _observe(
             account.notes.append("TFLOP/s say the same as step times and are no second observation")
         return
     tokens = float(scenario.parallelism.global_batch_seqs) * float(scenario.model.seq_len)
+    error = math.hypot(LEVEL_ERROR, level.between_sd_s / level.mean_s)
     raw = {
         "id": identifier(account.log.source, "throughput"),
         "kind": "throughput",
@@ -363,7 +378,7 @@ def _throughput_of_flops(account: Account, scenario: Scenario) -> None:
     account.drafts.append(Draft(raw=raw, comments=(comment,)))
 
 
-def _resumes(account: Account) -> None:
+def _resumes(account: Account, step_s: float | None, interval: float) -> None:
     resumes = account.log.series.resumes
     if not resumes:
         return
@@ -376,3 +391,16 @@ def _resumes(account: Account) -> None:
         f"{first.lost_steps} steps lost"
         + (f"; {lost} in {len(resumes)} resumes" if len(resumes) > 1 else "")
     )
+    if step_s is None:
+        return
+    drafts, withheld = lost_work_evidence(
+        [item.lost_steps for item in resumes],
+        account.log.marks,
+        account.log.source,
+        account.log.dialect.title,
+        account.options,
+        step_s=step_s,
+        interval=interval,
+    )
+    account.drafts += drafts
+    account.withheld += withheld

@@ -22,6 +22,8 @@ PATHS = (
     "parallelism.overlap_pp",
     "parallelism.overlap_cp",
     "reliability.failure_rate_per_node_day",
+    "reliability.failure_rate_per_job_day",
+    "reliability.failure_rate_dispersion",
     "reliability.detect_time_s",
     "reliability.restart_time_s",
     "reliability.checkpoint_write_s",
@@ -34,6 +36,8 @@ BASE = substitute(
     read_scenario("reference_405b_16k").scenario,
     {
         "reliability.spare_fraction": 0.002,
+        "reliability.failure_rate_per_job_day": 2.0,
+        "reliability.failure_rate_dispersion": 0.1,
         "reliability.failslow_prob_per_node": 1e-5,
         "reliability.failslow_slowdown": 1.3,
         "parallelism.zero_stage": 3,

@@ -58,6 +58,7 @@ def test_another_unit_of_time_changes_no_share(seed: int, factor: float) -> None
     )
     slower = (
         "reliability.failure_rate_per_node_day",
+        "reliability.failure_rate_per_job_day",
         "accelerator.peak_flops_bf16",
         "accelerator.nic_bw_gbps",
         "accelerator.scaleup_bw_gbps",
@@ -77,6 +78,7 @@ def test_another_unit_of_time_changes_no_share(seed: int, factor: float) -> None
     ("path", "worse"),
     [
         ("reliability.failure_rate_per_node_day", 1.3),
+        ("reliability.failure_rate_per_job_day", 1.3),
         ("reliability.detect_time_s", 1.3),
         ("reliability.restart_time_s", 1.3),
         ("reliability.straggler_cv", 1.3),

@@ -256,7 +256,8 @@ def recovery(scenario: Scenario, pool: int) -> dict[str, float]:
     window = scenario["window_days"] * SECONDS_PER_DAY
     detect, repair = reliability["detect_time_s"], reliability["repair_time_s"]
 
-    rate = (job / per_node) * reliability["failure_rate_per_node_day"] / SECONDS_PER_DAY
+    node_rate = (job / per_node) * reliability["failure_rate_per_node_day"] / SECONDS_PER_DAY
+    rate = node_rate + reliability["failure_rate_per_job_day"] / SECONDS_PER_DAY
     mttf = 1.0 / rate if rate > 0.0 else math.inf
     write = reliability["checkpoint_write_s"] * reliability["checkpoint_blocking_fraction"]
 
@@ -268,9 +269,11 @@ def recovery(scenario: Scenario, pool: int) -> dict[str, float]:
     period = interval + write
 
     spare_nodes = math.floor(reliability["spare_fraction"] * pool / per_node)
-    spare_is_free = poisson_cdf(spare_nodes - 1, rate * repair)
-    restart_time = reliability["restart_time_s"] + (1.0 - spare_is_free) * repair
-    down_share = min(0.5, rate * repair * per_node / job)
+    # Only nodes are repaired; a failure is one of a node with probability node_rate / rate.
+    spare_is_free = poisson_cdf(spare_nodes - 1, node_rate * repair)
+    by_node = node_rate / rate if rate > 0.0 else 0.0
+    restart_time = reliability["restart_time_s"] + by_node * (1.0 - spare_is_free) * repair
+    down_share = min(0.5, node_rate * repair * per_node / job)
     up = window * (1.0 - down_share)
 
     if math.isinf(mttf):  # failures never come; their cost is 0, not 0 times an infinite period

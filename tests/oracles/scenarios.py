@@ -63,6 +63,7 @@ REFERENCE: Scenario = {
     },
     "reliability": {
         "failure_rate_per_node_day": 5e-3,
+        "failure_rate_per_job_day": 0.0,
         "detect_time_s": 120.0,
         "restart_time_s": 300.0,
         "checkpoint_interval_s": None,
@@ -211,6 +212,7 @@ def random_scenario(rng: random.Random) -> Scenario:
         },
         "reliability": {
             "failure_rate_per_node_day": failure_rate,
+            "failure_rate_per_job_day": rng.choice([0.0, 0.0, 10.0 ** rng.uniform(-2.0, 0.5)]),
             "detect_time_s": rng.choice([0.0, rng.uniform(1.0, 1000.0)]),
             "restart_time_s": rng.choice([0.0, rng.uniform(1.0, 2000.0)]),
             "checkpoint_interval_s": interval,

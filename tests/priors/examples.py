@@ -77,6 +77,53 @@ OBSERVATIONS: list[dict[str, object]] = [
         "relative_error": 0.3,
     },
     {
+        "kind": "interruptions",
+        "id": "own_weeks",
+        "counts": "job_interruption",
+        "events": [9, 14, 4, 11, 30],
+        "node_days": 1800,
+        "nodes_per_job": 64,
+    },
+    {
+        "kind": "interruptions",
+        "id": "own_errors",
+        "counts": "gpu_error",
+        "events": 61,
+        "node_days": 2500,
+    },
+    {
+        "kind": "uptimes",
+        "id": "own_runs",
+        "counts": "job_interruption",
+        "nodes_per_job": 64,
+        "values_s": [190_000, 420_000, 61_000, 333_000],
+        "censored_s": [250_000, 500_000],
+        "entered_s": [0, 100_000, 0, 0, 0, 50_000],
+    },
+    {
+        "kind": "durations",
+        "id": "slow_restarts",
+        "quantity": "restart",
+        "values_s": [300, 420, 260, 333, 6000, 350],
+    },
+    {
+        "kind": "lost_work",
+        "id": "own_losses",
+        "fleet": "mine",
+        "scenario": "llama3_405b_8k",
+        "overrides": {"reliability.checkpoint_interval_s": 1500},
+        "values_s": [300, 1100, 640],
+        "resolution_s": 60,
+    },
+    {
+        "kind": "lost_work",
+        "id": "own_losses_undetected",
+        "fleet": "mine",
+        "scenario": "llama3_405b_8k",
+        "values_s": [900, 400, 640, 1500],
+        "includes_detection": True,
+    },
+    {
         "kind": "durations",
         "id": "own_restarts",
         "quantity": "restart",
@@ -139,6 +186,24 @@ OBSERVATIONS: list[dict[str, object]] = [
         "averaging_interval": 4,
         "relative_error": 0.03,
     },
+    {
+        "kind": "step_times",
+        "id": "shifting_steps",
+        "stack": "mine",
+        "fleet": "mine",
+        "scenario": "llama3_405b_8k",
+        "mean_s": 5.1,
+        "sd_s": 0.012,
+        "count": 90,
+        "averaging_interval": 4,
+        "relative_error": 0.03,
+        "correlation": 0.3,
+        "regimes": [
+            {"mean_s": 4.9, "rows": 40},
+            {"mean_s": 5.4, "rows": 20},
+            {"mean_s": 5.2, "rows": 30},
+        ],
+    },
 ]
 """Every kind, on the target system and on another one."""
 
@@ -160,7 +225,7 @@ def evidence_of(*ids: str) -> Evidence:
 
 
 def small_catalogue() -> Catalogue:
-    """Seven parameters with priors that reach every likelihood and stay in the model's scope."""
+    """Nine parameters with priors that reach every likelihood and stay in the model's scope."""
 
     def entry(shared_by: str, scale: float, **family: object) -> dict[str, object]:
         between = {"lognormal": {"median": scale, "sigma": 0.3}}
@@ -176,6 +241,12 @@ def small_catalogue() -> Catalogue:
                 "topology.net_efficiency": entry("stack", 0.4, beta={"alpha": 16, "beta": 4}),
                 "reliability.failure_rate_per_node_day": entry(
                     "fleet", 0.5, lognormal=positive(4e-3, 0.5)
+                ),
+                "reliability.failure_rate_per_job_day": entry(
+                    "fleet", 0.5, gamma={"shape": 1, "rate": 8}
+                ),
+                "reliability.failure_rate_dispersion": entry(
+                    "fleet", 0.5, gamma={"shape": 1, "rate": 10}
                 ),
                 "reliability.detect_time_s": entry("fleet", 0.5, lognormal=positive(120, 0.5)),
                 "reliability.restart_time_s": entry(

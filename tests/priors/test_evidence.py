@@ -7,6 +7,7 @@ import pytest
 
 from model.errors import InputError
 from priors.evidence import observations_from_mapping, read_evidence
+from priors.observation_words import describe
 from priors.observations import (
     Durations,
     Ettr,
@@ -14,7 +15,6 @@ from priors.observations import (
     LinkEfficiency,
     StepTimes,
     Throughput,
-    describe,
     touched_paths,
 )
 
@@ -205,7 +205,7 @@ def test_bounds_and_quantiles_are_read():
         (observation("interruptions", days=None), "one.days: this key is missing"),
         (observation("interruptions", node_days=5), "got node_days, nodes, days"),
         (observation("interruptions", relative_error=0.1), "a count has no relative error"),
-        (observation("interruptions", counts="gpu_error"), "one.counts: got 'gpu_error'"),
+        (observation("interruptions", counts="gpu_errors"), "one.counts: got 'gpu_errors'"),
         (observation("durations", values_s=[]), "a list of at least one number"),
         (observation("durations", values_s=[3, "x"]), "values_s[2]: got 'x'"),
         (observation("durations", values_s=[3, 0]), "values_s[2]: got 0"),

@@ -122,4 +122,33 @@ def test_fleets_of_one_table_are_not_pooled(tmp_path):
     assert (second.fleet, second.events, second.node_days) == ("ours_Gen B", 0, 30.0)
     outages = table(text.replace(",censored", ",cause"), tmp_path, nodes=5.0)
     assert outages.observations == ()
-    assert "2 fleets" in outages.withheld[0]
+    assert [text.split(":")[0] for text in outages.withheld] == [
+        "interruptions of Gen A",
+        "interruptions of Gen B",
+    ]
+
+
+def test_each_fleet_of_a_table_of_outages_has_its_nodes_and_one_is_the_scenarios(tmp_path):
+    text = "node,start,end,cause,system\na,2024-01-01,2024-01-02,ECC,Gen A\n"
+    text += "b,2024-01-04,2024-01-05,ECC,Gen B\nc,2024-01-11,2024-01-11,ECC,Gen B\n"
+    found = table(
+        text, tmp_path, fleet="ours", fleet_nodes={"Gen A": 4.0, "Gen B": 7.0}, own_fleet="Gen B"
+    )
+    other, own = found.observations
+    assert (other.fleet, other.events, other.node_days) == ("ours_Gen A", 1, 40.0)
+    assert (own.fleet, own.events, own.node_days) == ("ours", 2, 70.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "fragment"),
+    [
+        ({"fleet_nodes": {"Gen C": 3.0}}, "no fleet 'Gen C'"),
+        ({"own_fleet": "gen a"}, "no fleet 'gen a'"),
+        ({"fleet_nodes": {"Gen A": 0.5, "Gen B": 9.0}}, "1 nodes of Gen A"),
+    ],
+)
+def test_fleets_that_are_not_as_said_are_refused(tmp_path, said, fragment):
+    text = "node,start,end,cause,system\na,2024-01-01,2024-01-02,ECC,Gen A\n"
+    text += "b,2024-01-04,2024-01-05,ECC,Gen B\n"
+    with pytest.raises(InputError, match=fragment):
+        table(text, tmp_path, **said)
