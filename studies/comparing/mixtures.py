@@ -5,6 +5,7 @@ Shapes: n draws, K options of which the first is "do nothing".
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -131,12 +132,15 @@ class Mixtures:
         Told what is being done.
     kept
         Draws by what determines them.
+    read
+        Inputs by what is taken from the newer run and whose draws they have.
     """
 
     before: Past
     after: Past
     say: Callable[[str], None]
     kept: dict[tuple[object, ...], Draws] = field(default_factory=dict)
+    read: dict[tuple[frozenset[str], Path], Inputs] = field(default_factory=dict)
 
     @property
     def by_file(self) -> bool:
@@ -151,19 +155,22 @@ class Mixtures:
         InputError
             If they do not go together.
         """
-        old, new, drawn = (run.inputs.request for run in (self.before, self.after, draws_of))
-        changes = {name: getattr(new, name) for part in taken for name in FIELDS[part]}
-        return gather(
-            replace(
-                old,
-                **changes,
-                regime=None,
-                draws=drawn.draws,
-                seed=drawn.seed,
-                # Told of in the decision, not swapped: no study changes what is funded without it.
-                studies_on_offer=None,
+        key = (frozenset(taken), draws_of.directory)
+        if key not in self.read:
+            old, new, drawn = (run.inputs.request for run in (self.before, self.after, draws_of))
+            changes = {name: getattr(new, name) for part in key[0] for name in FIELDS[part]}
+            self.read[key] = gather(
+                replace(
+                    old,
+                    **changes,
+                    regime=None,
+                    draws=drawn.draws,
+                    seed=drawn.seed,
+                    # Told of, not swapped: no study changes what is funded without it.
+                    studies_on_offer=None,
+                )
             )
-        )
+        return self.read[key]
 
     def sample(self, taken: Iterable[str], regime: str, draws_of: Past | None = None) -> Sample:
         """Results with the inputs taken from the newer run.

@@ -31,7 +31,7 @@ interventions:
   - {name: spares, overrides: {reliability.spare_fraction: 0.06}}
 """
 
-DRAWS = 900
+DRAWS = 700
 
 
 @pytest.fixture(scope="module")
