@@ -158,6 +158,7 @@ def _content(
                 **one,
                 "effective": answer["effective_draws"],
                 "chosen": _chosen(answer),
+                "unsound": bool(findings.unconverged(summary, NOTATION)),
                 "alarms": list(_alarms(summary, answer, words["alarms"])),
             }
             for one, answer in zip(movable["answers"], summary["answers"], strict=True)

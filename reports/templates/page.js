@@ -623,6 +623,9 @@
     pending = setTimeout(showCharts, CHART_DELAY_MS);
   }
 
+  /** A button without effect keeps the focus that a keyboard has on it. */
+  const idle = (button, without) => button.setAttribute("aria-disabled", String(without));
+
   const put = (element, value, origin) => { if (element !== origin) element.value = value; };
 
   function showControls(origin, answer, costs, budget) {
@@ -648,7 +651,7 @@
       row.equals.textContent = parts.join(" · ");
     });
     const untouched = toText(state) === toText(initial());
-    byId("reset").disabled = untouched;
+    idle(byId("reset"), untouched);
   }
 
   const toText = ({ regime, price, budget, costs }) => JSON.stringify([regime, price, budget, costs]);
@@ -698,7 +701,7 @@
     }
     const sorted = result === null || shownOrder.every((k, index) => index === 0
       || (result.place[shownOrder[index - 1]] ?? OPTIONS + 1) <= (result.place[k] ?? OPTIONS + 1));
-    byId("sort").disabled = sorted;
+    idle(byId("sort"), sorted);
   }
 
   /** A sentence whose names stand apart, so that no script of theirs turns the rest around. */
@@ -711,6 +714,9 @@
   }
 
   const verdictKey = (choice) => (choice === NOTHING ? "fund_nothing" : "fund");
+
+  /** The verdict; of figures that cannot be relied on it is only what would follow from them. */
+  const soundKey = (choice, { unsound }) => `${unsound ? "unsound_" : ""}${verdictKey(choice)}`;
 
   let speaking = 0;
 
@@ -727,7 +733,7 @@
     const { choice, budget } = result;
     const { effective } = model();
     const option = options[choice].short;
-    head.replaceChildren(...sentence(verdictKey(choice), { option }).childNodes);
+    head.replaceChildren(...sentence(soundKey(choice, answer), { option }).childNodes);
     head.dataset.choice = options[choice].key;
     const shown = [];
     if (choice === NOTHING) {
@@ -746,6 +752,12 @@
       share: spelt(result.best[choice], effective), loss: amountWithError(lost, lostError),
       worst: amount(result.worst, 2 * lostError),
     }));
+    const often = result.best.indexOf(Math.max(...result.best));
+    if (often !== choice && result.best[often] > result.best[choice] && content.risk_tolerance === null) {
+      shown.push(sentence("oftener", {
+        option: options[often].short, share: spelt(result.best[often], effective),
+      }));
+    }
     if (result.rival !== null) {
       const rival = options[result.rival].short;
       if (content.risk_tolerance === null) {

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -289,10 +290,7 @@ def test_slider_by_keyboard_changes_the_decision_as_the_program_does(browser, in
 def test_every_control_is_reached_by_tab_alone(browser, in_accelerators):
     with opened(browser, in_accelerators / "page.html") as (view, _):
         ready(view)
-        wanted = view.evaluate(
-            "document.querySelectorAll('input:not(:disabled), button:not(:disabled),"
-            " .plot, summary').length"
-        )
+        wanted = view.evaluate("document.querySelectorAll('input, button, .plot, summary').length")
         seen = set()
         for _ in range(2 * wanted):
             view.keyboard.press("Tab")
@@ -317,7 +315,7 @@ def test_settings_travel_in_the_link_and_reset_takes_them_back(browser, in_money
         view.wait_for_function("() => document.getElementById('price').value === '41000'")
         assert view.evaluate("window.figures()") != moved
         view.click("#reset")
-        view.wait_for_function("() => document.getElementById('reset').disabled")
+        view.wait_for_function("() => document.getElementById('reset').ariaDisabled === 'true'")
         assert view.evaluate("location.hash") in ("", "#")
         assert view.input_value("#price") == "41000"
         assert view.input_value("#budget") == "500"
@@ -379,6 +377,21 @@ def test_misplaced_finds_what_it_should(browser, in_accelerators):
         assert any("wide" in one for one in misplaced(view))
         view.evaluate("document.querySelector('h1').style.cssText = 'margin-bottom: -30px'")
         assert any("lies on" in one for one in misplaced(view))
+
+
+def test_page_of_a_posterior_that_did_not_converge_funds_nothing_for_sure(
+    browser, in_accelerators, tmp_path
+):
+    run = tmp_path / "run"
+    shutil.copytree(in_accelerators, run)
+    summary = json.loads((run / "summary.json").read_text())
+    summary["sampler"] = {"converged": False, "reasons": ["R-hat 1.4"]}
+    (run / "summary.json").write_text(json.dumps(summary))
+    assert page.main([str(run)]) == 0
+    with opened(browser, run / "page.html") as (view, _):
+        ready(view)
+        assert "NOT CONVERGED (R-hat 1.4)" in view.inner_text("#alarms")
+        assert view.inner_text("#verdict").startswith("If these figures held: fund ")
 
 
 def test_unreadable_data_is_said_so(browser, in_accelerators, tmp_path):
