@@ -17,7 +17,29 @@ from matplotlib.text import Text
 from reports import findings
 from reports.glyphs import Glyphs
 from reports.numbers import Notation, plain
-from reports.palette import ALARM, INK, NEUTRAL, colours_of
+from reports.palette import ALARM, INK, NEUTRAL, PALETTE, colours_of
+
+__all__ = [
+    "ALARM",
+    "DPI",
+    "FATE_FILL",
+    "INK",
+    "NEUTRAL",
+    "NOTATION",
+    "PALETTE",
+    "STYLE",
+    "WIDTH_IN",
+    "Drawing",
+    "Setting",
+    "brief",
+    "house_style",
+    "name_rows",
+    "page",
+    "row_count",
+    "setting_of",
+    "short",
+    "styled",
+]
 
 WIDTH_IN = 6.3
 ROW_IN = 0.27

@@ -156,15 +156,6 @@ def scope(answer: Answer, notation: Notation) -> str:
     )
 
 
-def mostly_out_of_scope(answer: Answer, notation: Notation) -> str:
-    """A warning where more than half of the draws are out of scope; empty otherwise."""
-    outside, effective = answer["p_out_of_scope"], answer["effective_draws"]
-    if outside <= OUT_OF_SCOPE_ALARM:
-        return ""
-    share = spelt(notation.estimate(outside, effective))
-    return f"Extrapolation: {share} of draws are out of the model's scope."
-
-
 def ties(answer: Answer, notation: Notation) -> str:
     """Share of draws in which several options rank first together; empty where none."""
     tied, effective = answer["tied_draws"], answer["effective_draws"]

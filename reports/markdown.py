@@ -23,9 +23,14 @@ KEPT = "\u202f\u00a0\u200c\u200d"
 """Spaces of figures and joiners of letters, which Python does not call printable."""
 
 
+ADDRESS = re.compile(r":(?=//)|(?<=www)\.|@(?=\w)", re.IGNORECASE)
+"""What makes a link of an address, or a mention of a name, where Markdown is shown on the web."""
+
+
 def escaped(text: str) -> str:
     """Text on one line, without any meaning in Markdown."""
     safe = EMPHASIS.sub("&#95;", plain_spaces(text).translate(HOSTILE))
+    safe = ADDRESS.sub(lambda match: f"&#{ord(match[0])};", safe)
     return BOUND.sub(lambda match: "<" if match[1] == "60" else ">", safe)
 
 

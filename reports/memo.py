@@ -57,7 +57,6 @@ def write_memo(
     formats: Sequence[str] = FORMATS,
     particulars: "Particulars | None" = None,
     wording: "Wording | None" = None,
-    language: str = "en",
     comparison: Mapping[str, Any] | None = None,
 ) -> list[Path]:
     """Write the memo of a run and its figures.
@@ -70,7 +69,7 @@ def write_memo(
         Where to.
     formats
         Any of pdf, html and md; figures beside the memo are written with md, which links them.
-    particulars, wording, language, comparison
+    particulars, wording, comparison
         As of ``reports.memo_content.memo_of``.
 
     Returns
@@ -90,7 +89,7 @@ def write_memo(
     from reports.print_figures import draw
     from reports.voice import voice_of
 
-    memo = memo_of(summary, particulars, wording=wording, comparison=comparison, language=language)
+    memo = memo_of(summary, particulars, wording=wording, comparison=comparison)
     voice = voice_of(wording)
     figures = {
         block.name: draw(block.name, voice, summary)
@@ -285,7 +284,6 @@ def main(argv: Sequence[str] | None = None) -> int:
                 formats=checked.formats,
                 particulars=particulars,
                 wording=checked.wording,
-                language=options.language,
                 comparison=comparison,
             )
         except OSError as error:

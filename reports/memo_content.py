@@ -6,15 +6,20 @@ from typing import Any
 
 from reports import memo_sections, verdicts
 from reports.document import Block, Callout, Document, Facts, Table
+from reports.memo_ask import ask
 from reports.memo_checks import checks, forms
 from reports.memo_comparison import compared
-from reports.memo_decision import alarms, ask, decision
+from reports.memo_decision import alarms, decision
 from reports.voice import LONGEST_NAME, Voice, cut, voice_of
 from reports.wording import Wording, Words, plain_text
 
 FIGURES = ("sea_intervals", "shares_first", "rank_distribution", "four_fates")
 CHECK_FIGURES = ("evidence",)
 COST_FIGURES = ("break_even", "acceptability", "expected_loss")
+
+
+LONGEST_TITLE, LONGEST_REQUEST = 120, 400
+"""Characters of a title and of a request: longer ones would push the decision off the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +50,6 @@ def memo_of(
     *,
     wording: Wording | None = None,
     comparison: Mapping[str, Any] | None = None,
-    language: str = "en",
 ) -> Document:
     """The memo of a run.
 
@@ -59,8 +63,6 @@ def memo_of(
         Its words, English by default.
     comparison
         What changed since another run; None without one.
-    language
-        Tag of the wording's language.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def memo_of(
     if any("…" in run.text for words in _texts(blocks) for run in words if run.foreign):
         footer.append(voice.say("footer.cut"))
     return Document(
-        language=language,
+        language=voice.text("page.language"),
         title=cut(stated.title, LONGEST_TITLE) or voice.text("page.title", scenario=scenario),
         particulars=tuple(_stated(voice, stated)),
         author=cut(stated.author, LONGEST_NAME),
@@ -106,11 +108,6 @@ def memo_of(
             )
         ),
     )
-
-
-LONGEST_TITLE = 120
-LONGEST_REQUEST = 400
-"""Characters of a title and of a request: longer ones would push the decision off the page."""
 
 
 def _page_of(voice: Voice) -> tuple[str, str, str]:

@@ -89,7 +89,7 @@ def _content(document: Document, glyphs: Glyphs) -> dict[str, Any]:
         ]
 
     content = {
-        "language": document.language,
+        "language": document.language.split("-"),
         "title": breakable(glyphs.shown(document.title)),
         "author": document.author,
         "keywords": list(document.keywords),

@@ -15,6 +15,8 @@ from string import Formatter
 from typing import Any
 
 DEFAULT = "en"
+LANGUAGE = "page.language"
+TAG = re.compile(r"[a-z]{2,3}(-[A-Z]{2})?", re.ASCII)
 STRONG = re.compile(r"\*\*(.+?)\*\*")
 
 
@@ -208,6 +210,8 @@ def _checked(content: Mapping[str, Any], base: Wording | None) -> dict[str, str]
                 known = ", ".join(f"{{{one}}}" for one in sorted(_fields(base.messages[key])))  # type: ignore[union-attr]
                 wrong = ", ".join(f"{{{one}}}" for one in sorted(unknown))
                 reasons.append(f"{key}: no field {wrong}; there are {known or 'none'}")
+            if key == LANGUAGE and not TAG.fullmatch(value):
+                reasons.append(f"{key}: {value!r} is no language tag such as en or pt-BR")
             messages[key] = value
     if reasons:
         raise WordingError(reasons)

@@ -21,7 +21,8 @@ BLANK = (
 """In place of a figure, whose ticks are no figures of the run."""
 
 
-def markdown(run, **options):
+def markdown(run, *, drawn=True, **options):
+    """The same with and without figures, which stand beside it."""
     return render_markdown(memo_of(run, **options))
 
 
@@ -31,16 +32,16 @@ def figures_in(run, memo):
 
 def html(run, *, drawn=True, **options):
     memo = memo_of(run, **options)
-    figures = figures_in(run, memo) if drawn else _blank(memo)
+    figures = figures_in(run, memo) if drawn else blank(memo)
     return render_html(memo, figures)
 
 
 def pdf(run, *, drawn=True, **options):
     memo = memo_of(run, **options)
-    return render_pdf(memo, figures_in(run, memo) if drawn else _blank(memo))
+    return render_pdf(memo, figures_in(run, memo) if drawn else blank(memo))
 
 
-def _blank(memo):
+def blank(memo):
     return {block.name: BLANK for block in memo.blocks if isinstance(block, Figure)}
 
 
@@ -103,3 +104,47 @@ def section(memo, heading):
 def box(memo, label):
     """One row of the decision."""
     return next(line for line in memo.splitlines() if line.startswith(f"**{label}.**"))
+
+
+def figures_of(value):
+    """All numbers of a summary, those inside its texts too."""
+    if isinstance(value, bool) or value is None:
+        return
+    if isinstance(value, int | float):
+        yield float(value)
+    elif isinstance(value, str):
+        yield from (float(part) for part in re.findall(r"\d+(?:\.\d+)?", value))
+    else:
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from figures_of(part)
+
+
+NUMBER = re.compile(
+    r"(?<![\w.#&])(−?\d[\d\u202f]*(?:\.\d+)?)(?![\w]|\.\d)"
+    r"(?:\s±\s[\d.\u202f]+)?(%|\spoints)?"
+)
+
+WORDS_OF_THE_TEMPLATE = {"90%", "50%", "10%", "80%", "95%"}
+"""Probabilities that the text itself defines: the quantiles."""
+
+
+def invented(text, *known):
+    """Figures of a text that are not a rounding of one in what it tells of."""
+    values = [value for one in known for value in figures_of(one)]
+    text = re.sub(r"(less than |more than |[<>]\s)[\d.]+%", "", text)
+    text = re.sub(r"\(figures/\w+\.(png|svg)\)", "", text)
+    found = []
+    for match in NUMBER.finditer(text):
+        digits, unit = match[1].replace("\u202f", "").replace("−", "-"), match[2] or ""
+        if digits + unit in WORDS_OF_THE_TEMPLATE:
+            continue
+        value = float(digits)
+        whole, _, fraction = digits.lstrip("-").partition(".")
+        step = 10.0 ** -len(fraction) if fraction else 10.0 ** (len(whole) - len(whole.rstrip("0")))
+        scale = 100.0 if unit else 1.0
+        if not any(
+            min(abs(scale * v - value), abs(-scale * v - value)) <= 0.5 * step * (1 + 1e-9)
+            for v in values
+        ):
+            found.append(match[0])
+    return found

@@ -24,7 +24,7 @@ from reports.wording import (
     sentences,
     shipped,
 )
-from tests.reports.memos import parsed
+from tests.reports.memos import html, parsed, pdf, read_pdf
 from tests.reports.summaries import (
     bought_instead,
     clear_winner,
@@ -104,7 +104,7 @@ def foreign_language():
     """The wording with every letter of its own made an x."""
     messages = {}
     for key, message in shipped().messages.items():
-        if key.startswith("units."):
+        if key.startswith("units.") or key == "page.language":
             messages[key] = message
             continue
         parts = re.split(r"(\{[a-z_0-9]+\})", message)
@@ -155,6 +155,11 @@ def test_a_file_replaces_the_sentences_that_it_holds(tmp_path):
     path.write_text('[ask]\nfund = "Approve **{option}**{description}."\n')
     words = replaced(path)
     assert plain_text(words.say("ask.fund", option="a", description="")) == "Approve a."
+    path.write_text('[page]\nlanguage = "pt-BR"\n')
+    run = summary(clear_winner())
+    assert '<html lang="pt-BR">' in html(run, drawn=False, wording=replaced(path))
+    root = read_pdf(pdf(run, drawn=False, wording=replaced(path))).trailer["/Root"]
+    assert root["/Lang"] == "pt-BR"
     assert words.messages["heading.worth"] == shipped().messages["heading.worth"]
 
 
@@ -169,6 +174,7 @@ def test_a_file_replaces_the_sentences_that_it_holds(tmp_path):
         ('[ask]\nfund = "{option.__class__}"\n', ["no field"]),
         ('[ask]\nfund = "{option[0]}"\n', ["no field"]),
         ('[ask]\nfund = "{}"\n', ["no field {}"]),
+        ('[page]\nlanguage = "English"\n', ["'English' is no language tag"]),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_every_reason(tmp_path, content, reasons):
