@@ -14,8 +14,11 @@ from string import Template
 from typing import Any
 
 from reports import findings
+from reports.memo_decision import alarms
 from reports.numbers import NARROW_NO_BREAK_SPACE, Notation, plain
 from reports.palette import NEUTRAL, ON_DARK, PALETTE, colours_of
+from reports.voice import voice_of
+from reports.wording import plain_text
 
 PAGE = "page.html"
 
@@ -175,21 +178,14 @@ def _chosen(answer: Mapping[str, Any]) -> str | None:
 def _alarms(
     summary: Mapping[str, Any], answer: Mapping[str, Any], words: Mapping[str, str]
 ) -> Iterator[str]:
-    """What a reader must know before the first number."""
-    question, economics = summary["question"], answer.get("economics")
-    found = [
-        findings.unconverged(summary, NOTATION),
-        findings.small_job(answer, NOTATION),
-        findings.mostly_out_of_scope(answer, NOTATION),
-        findings.few_draws(answer, NOTATION),
-    ]
-    if not question["evidence"] and not question["draws_file"]:
-        found.append(words["priors_only"])
+    """What a reader must know before the first number: as in the memo, and what a page adds."""
+    for callout in alarms(voice_of(), {**summary, "answers": [answer]}):
+        yield plain_text(callout.text)
+    economics = answer.get("economics")
     if economics is None:
-        found.append(words["no_costs"])
+        yield words["no_costs"]
     elif economics["decision"]["study"] is not None:
-        found.append(words["studies"].format(study=brief(economics["decision"]["study"]["name"])))
-    yield from (alarm for alarm in found if alarm)
+        yield words["studies"].format(study=brief(economics["decision"]["study"]["name"]))
 
 
 def build_parser() -> argparse.ArgumentParser:
