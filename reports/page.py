@@ -14,6 +14,8 @@ from string import Template
 from typing import Any
 
 from reports import findings
+from reports.document import Callout
+from reports.memo_checks import forms
 from reports.memo_decision import alarms
 from reports.numbers import NARROW_NO_BREAK_SPACE, Notation, plain
 from reports.palette import NEUTRAL, ON_DARK, PALETTE, colours_of
@@ -179,8 +181,10 @@ def _alarms(
     summary: Mapping[str, Any], answer: Mapping[str, Any], words: Mapping[str, str]
 ) -> Iterator[str]:
     """What a reader must know before the first number: as in the memo, and what a page adds."""
-    for callout in alarms(voice_of(), {**summary, "answers": [answer]}):
-        yield plain_text(callout.text)
+    voice, alone = voice_of(), {**summary, "answers": [answer]}
+    for block in (*alarms(voice, alone), *forms(voice, alone)):
+        if isinstance(block, Callout):
+            yield plain_text(block.text)
     economics = answer.get("economics")
     if economics is None:
         yield words["no_costs"]
