@@ -22,21 +22,30 @@ def checks(voice: Voice, summary: Mapping[str, Any]) -> Iterator[Block]:
         yield Paragraph(text=told)
 
 
+def any_drawn(summary: Mapping[str, Any]) -> bool:
+    """Whether the run holds a picture of what was observed against what was predicted."""
+    found = summary.get("evidence") or {}
+    return any(one["observed"] is not None for one in found.get("checks") or ())
+
+
 def _fit(voice: Voice, found: Mapping[str, Any]) -> Iterator[Words]:
     made = found.get("checks") or ()
     if not made:
         return
-    failing = [one for one in made if one["status"] == "beyond"]
+    failing = sorted(
+        (one for one in made if one["status"] != "explained"), key=lambda one: float(one["tail"])
+    )
+    observations = {one["id"] for one in made}
     yield voice.say(
         "checks.count",
-        fit=voice.notation.amount(len(made) - len(failing)),
-        all=voice.notation.amount(len(made)),
+        fit=voice.notation.amount(len(observations - {one["id"] for one in failing})),
+        all=voice.notation.amount(len(observations)),
     )
     for one in failing[:MOST_TOLD]:
         yield voice.say(
             "checks.beyond",
             observation=voice.name(one["id"]),
-            verdict=voice.name(one["verdict"]),
+            verdict=voice.name(one["verdict"].rstrip(". ")),
         )
     if len(failing) > MOST_TOLD:
         yield voice.say("checks.more", count=voice.notation.amount(len(failing) - MOST_TOLD))
@@ -60,7 +69,9 @@ def _influence(
             "share": voice.simple_share(one["p_first"], answer["effective_draws"]),
             "without": voice.simple_share(one["p_first_without"], effective),
         }
-        if one["changes_recommendation"]:
+        if one["method"] == "uncertain":
+            yield voice.say("checks.uncertain", observation=voice.name(one["id"]))
+        elif one["changes_recommendation"]:
             yield voice.say(
                 "checks.changes",
                 observation=voice.name(one["id"]),

@@ -7,14 +7,14 @@ from typing import Any
 from reports import memo_sections, verdicts
 from reports.document import Block, Callout, Document, Facts, Table
 from reports.memo_ask import ask
-from reports.memo_checks import checks, forms
+from reports.memo_checks import any_drawn, checks, forms
 from reports.memo_comparison import compared
 from reports.memo_decision import alarms, decision
 from reports.voice import LONGEST_NAME, Voice, cut, voice_of
 from reports.wording import Wording, Words, plain_text
 
 FIGURES = ("sea_intervals", "shares_first", "rank_distribution", "four_fates")
-CHECK_FIGURES = ("evidence",)
+CHECK_FIGURES = ("predictive_checks",)
 COST_FIGURES = ("break_even", "acceptability", "expected_loss")
 
 
@@ -104,7 +104,7 @@ def memo_of(
             for name in (
                 *FIGURES,
                 *(COST_FIGURES if economics else ()),
-                *(CHECK_FIGURES if (summary.get("evidence") or {}).get("checks") else ()),
+                *(CHECK_FIGURES if any_drawn(summary) else ()),
             )
         ),
     )

@@ -509,11 +509,12 @@ def test_memo_says_where_the_other_run_has_no_such_regime():
 def test_memo_tells_whether_the_model_fits_what_was_measured():
     run = summary(clear_winner())
     assert "Does the model fit" not in markdown(run)
-    check = {"id": "our_steps", "status": "explained", "verdict": ""}
-    beyond = {"id": "our_failures", "status": "beyond", "verdict": "twice what is expected"}
+    check = {"id": "our_steps", "status": "explained", "verdict": "", "observed": 0.2, "tail": 0.5}
+    beyond = check | {"id": "our_failures", "status": "beyond", "verdict": "twice too many."}
     run["evidence"] = {"observations": 2, "checks": [check, beyond]}
     observed = {
         "id": "our_steps",
+        "method": "reweighted",
         "effective_draws": 4000.0,
         "recommended": "fast_restart",
         "changes_recommendation": True,
@@ -525,11 +526,14 @@ def test_memo_tells_whether_the_model_fits_what_was_measured():
     run["answers"][0]["influence"] = {"notable_shift": 0.05, "observations": [observed]}
     part = section(markdown(run), "Does the model fit")
     assert "1 of 2 observations are within what the model expects." in part
-    assert "**our_failures:** twice what is expected." in part
+    assert "**our_failures:** twice too many." in part
     assert "Without **our_steps** the choice would be fast_restart instead of halve_fail" in part
     observed["changes_recommendation"] = False
     part = section(markdown(run), "Does the model fit")
     assert "halve_failures would rank first in 41.0% of draws instead of 83.0%" in part
+    assert "figures/predictive_checks.png" in markdown(run)
+    observed["method"] = "uncertain"
+    assert "leaving out **our_steps** would do is not known" in markdown(run)
     observed["notable"] = False
     assert "by more than 5.0 points" in section(markdown(run), "Does the model fit")
     assert invented(markdown(run), run) == []
