@@ -9,11 +9,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from reports.canvas import NEUTRAL
 from reports.map_figures import draw_map, write_map_figures
 from reports.map_panel import saturation, shade
 from reports.map_text import render
 from reports.map_words import axis_value, short_names
+from reports.palette import NEUTRAL
 
 OPTIONS = ["do_nothing", "reliability_2x", "fast_restart", "fast_reaction", "bandwidth_4x"]
 
