@@ -359,7 +359,8 @@ def _series(content: Content) -> str:
         )
         parts.append(
             paragraph(
-                f"{escaped(system_name(one['system']))}, {one['form']} form, fitted to the series alone: "
+                f"{escaped(system_name(one['system']))}, {one['form']} form, fitted to the series "
+                "alone: "
                 f"measured {one['measured']['fixed_s']:.3g} s + "
                 f"{one['measured']['each_s']:.3g} s a microbatch, modelled "
                 f"{one['modelled']['fixed_s']:.3g} s + {one['modelled']['each_s']:.3g} s.",
@@ -516,7 +517,8 @@ def terminal(content: Content) -> str:
     for one in content["series"]:
         worst = max(abs(row["error"]) for row in one["rows"])
         lines.append(
-            f"Batch series of {system_name(one['system'])}, {one['form']}: largest error {worst * 100:.1f}%"
+            f"Batch series of {system_name(one['system'])}, {one['form']}: largest error "
+            f"{worst * 100:.1f}%"
         )
     variants = content["fleets"]["variants"]
     lines.append(f"{variants[0]['scores']['rows']} failure rates of fleets left out:")
