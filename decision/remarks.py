@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from decision.costs import Costs
 from model.checks import suspicions
-from model.forms import unread_fields
+from model.forms import KERNEL_SIZE, unread_fields
 from model.interventions import Intervention
 from model.parameters import BY_PATH
 from model.scenario import Scenario, to_values
 from model.scenario_file import ScenarioFile
+from model.step import size_factor
 from priors.catalogue import Catalogue
 from priors.draws import Draws
 from priors.observations import Evidence
@@ -57,7 +60,21 @@ def remarks(
                 f"The evidence has observations of {kind} 'mine', the scenario runs {kind} "
                 f"'{own}': they inform it through the population only."
             )
-    return notes, suspicions(to_values(scenario))
+    return notes, [*suspicions(to_values(scenario)), *beyond_the_peak(scenario)]
+
+
+def beyond_the_peak(scenario: Scenario) -> list[str]:
+    """A warning where kernels of the scenario's sizes would be faster than the device."""
+    if KERNEL_SIZE not in scenario.refinements:
+        return []
+    factor = float(np.max(size_factor(scenario)))
+    stated = float(np.max(scenario.kernel.kernel_efficiency))
+    if stated * factor <= 1.0:
+        return []
+    return [
+        f"kernel.kernel_efficiency is {stated:.3g} at the reference's sizes, which makes "
+        f"{stated * factor:.3g} of the peak at the scenario's: more than the device has."
+    ]
 
 
 def remarks_on_costs(costs: Costs | None) -> list[str]:

@@ -25,6 +25,7 @@ from decision.planned_studies import read_studies
 from decision.precision import Layout
 from decision.programs import combine
 from decision.rank import build_parser, main
+from decision.remarks import beyond_the_peak
 from decision.study_data import quantities, simulate
 from decision.utility import pools_of, utilities
 from model.errors import InputError
@@ -333,3 +334,20 @@ def test_value_of_knowing_the_form_is_that_of_choosing_in_each(weight: float) ->
     found = value_group(FORM, [FORM], values, {FORM: form}, Layout.of(None, 4000), seed=1)
     assert found.regression.value == pytest.approx(expected, rel=1e-9)
     assert expected > 10
+
+
+def test_kernels_faster_than_the_device_are_warned_of() -> None:
+    """0.95 at the reference's sizes and half sizes of 4,000: above 1 at twice the width."""
+    large = substitute(
+        REFERENCE,
+        {
+            "refinements": ("kernel_size",),
+            "model.hidden": 32_768,
+            "kernel.kernel_efficiency": 0.95,
+            "kernel.half_hidden": 4000.0,
+        },
+    )
+    [warning] = beyond_the_peak(large)
+    assert "more than the device has" in warning
+    assert beyond_the_peak(substitute(large, {"kernel.kernel_efficiency": 0.5})) == []
+    assert beyond_the_peak(substitute(large, {"refinements": ()})) == []
