@@ -221,6 +221,7 @@ def provenance(
             "regime": inputs.request.regime,
             "solver": inputs.request.solver,
             "form": inputs.form.name,
+            "form_given": inputs.request.form,
             "refinements": list(inputs.form.refinements),
             **(
                 {}

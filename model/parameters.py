@@ -362,8 +362,8 @@ FIELDS: tuple[Field, ...] = (
         "kernel.kernel_efficiency", "1", "achieved share of the peak in kernels", 1.0, 0.5706
     ),
     _half_size("kernel.half_hidden", "hidden width", 1000.0),
-    _half_size("kernel.half_width", "hidden width of a tensor-parallel rank", 300.0),
-    _half_size("kernel.half_tokens", "tokens of a microbatch", 0.0),
+    _half_size("kernel.half_width", "hidden width of a tensor-parallel rank", 370.0),
+    _half_size("kernel.half_tokens", "tokens of a microbatch", 50.0),
 )
 
 BY_PATH: dict[str, Field] = {field.path: field for field in FIELDS}

@@ -92,6 +92,17 @@ def _forms(content: Content) -> tuple[Content, Content]:
     return content["forms"][PUBLISHED], content["forms"][REFINED]
 
 
+def system_name(group: str) -> str:
+    """A system in words: ``BLOOM, A100`` is BLOOM on A100."""
+    stack, _, kind = group.rpartition(", ")
+    return f"{stack} on {kind}" if stack else group
+
+
+def rate(value: float) -> str:
+    """A rate to two or three digits, never in powers of ten."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"  # noqa: PLR2004 - three digits
+
+
 def paragraph(*sentences: str) -> str:
     """Sentences as wrapped text."""
     text = " ".join(sentence for sentence in sentences if sentence)
@@ -139,6 +150,11 @@ def _answer(content: Content) -> str:
     return paragraph(*sentences)
 
 
+def _value(scores: Content) -> float:
+    value: float = scores["median_absolute_error"]["value"]
+    return value
+
+
 def _median(form: Content) -> str:
     found = form["scores"]["median_absolute_error"]
     return share_with_error(found)
@@ -149,7 +165,7 @@ def _cover(form: Content) -> str:
 
 
 def _method(content: Content) -> str:
-    names = ", ".join(escaped(name) for name in content["systems"])
+    names = ", ".join(escaped(system_name(name)) for name in content["systems"])
     return "\n\n".join(
         [
             paragraph(
@@ -216,8 +232,10 @@ def _scores(content: Content) -> str:
         text,
         paragraph(
             verdict(content),
-            f"Stacking gives the refined form a weight of {content['stacking_weight']:.2f}"
-            f" (`--form mixed` uses {content['shipped_weight']:.2f}).",
+            f"Stacking gives the refined form a weight of {content['stacking_weight']:.2f}; the "
+            "chance that it predicts the next system better, by the rule of succession over so "
+            f"few, is {content['next_system']:.2f}. `--form mixed` uses the smaller: "
+            f"{content['shipped_weight']:.2f}.",
         ),
         paragraph(
             f"The refined form is {names}." if names else "The refined form refines nothing.",
@@ -312,11 +330,19 @@ def _refinements(content: Content) -> str:
         ),
         table(heads, lines, "llrrr"),
     ]
+    parts.append(
+        paragraph(
+            "The refined form was chosen on these same systems: as the set whose gain is largest "
+            "against its error, not as the sum of what gains alone. Its gain is therefore "
+            "flattering to some degree, and rows that had no part in the choice "
+            "(`--throughput FILE`) are the better judge.",
+        )
+    )
     if together:
         found = with_error(together[0]["alone"]["log_density"], sign=True)
         parts.append(paragraph(f"All refinements of the step together: {found}."))
     sources = "\n".join(
-        f"* `{entry['name']}`: {escaped(entry['changes'])}. {escaped(entry['source'])}."
+        f"* `{entry['name']}`: {escaped(entry['changes'])}. Source: {escaped(entry['source'])}."
         for entry in listed
     )
     return "\n\n".join([*parts, sources])
@@ -333,7 +359,8 @@ def _series(content: Content) -> str:
         )
         parts.append(
             paragraph(
-                f"{escaped(one['system'])}, {one['form']} form, fitted to the series alone: "
+                f"{escaped(system_name(one['system']))}, {one['form']} form, fitted to the series "
+                "alone: "
                 f"measured {one['measured']['fixed_s']:.3g} s + "
                 f"{one['measured']['each_s']:.3g} s a microbatch, modelled "
                 f"{one['modelled']['fixed_s']:.3g} s + {one['modelled']['each_s']:.3g} s.",
@@ -373,8 +400,8 @@ def _fleets(content: Content) -> str:
             row["counts"].replace("_", " "),
             NONE if row["events"] is None else f"{row['events']:,}",
             f"{row['measured_per_node_day'] * 1e3:.3g}",
-            f"{row['predicted_per_node_day'] * 1e3:.3g} ({row['lower_80'] * 1e3:.2g} to "
-            f"{row['upper_80'] * 1e3:.2g})",
+            f"{rate(row['predicted_per_node_day'] * 1e3)} ({rate(row['lower_80'] * 1e3)} to "
+            f"{rate(row['upper_80'] * 1e3)})",
         ]
         for row in last["rows"]
     ]
@@ -435,13 +462,16 @@ def _unexplained(content: Content) -> str:
         for row in content["fleets"]["variants"][-1]["ettr"]
         if row["chance"] < SURPRISE
     ]
-    scores = content["forms"][REFINED]["scores"]
+    refined = content["forms"][REFINED]
+    scores = refined["scores"]
     found.append(
-        "* The level of a system: how well its stack is tuned cannot be known before one of its "
-        "own steps is measured. With each system's mean error taken out, the refined form's median "
-        f"absolute error falls from {percent(scores['median_absolute_error']['value'])} to "
-        f"{percent(scores['within_systems'])}: that is what stands between it and 5%. One measured "
-        "throughput of your own stack, as evidence, removes most of it."
+        "* What stands between the refined form and a median absolute error of 5%. First the level "
+        "of a system: how well its stack is tuned is not known before one of its own steps is "
+        f"measured; with each system's mean error taken out the {percent(_value(scores))} would be "
+        f"{percent(scores['within_systems'])}. Then the constants of the refined formulas, which "
+        "so few systems do not pin down: with every system in, a row scatters by "
+        f"{percent(refined['spreads']['of a row'], 1)} around its own system. Measured steps of "
+        "your own stack, as evidence, help with both."
     )
     found.append(
         f"* Few systems. With {scores['groups']} of them every error above is itself uncertain by "
@@ -487,7 +517,8 @@ def terminal(content: Content) -> str:
     for one in content["series"]:
         worst = max(abs(row["error"]) for row in one["rows"])
         lines.append(
-            f"Batch series of {one['system']}, {one['form']}: largest error {worst * 100:.1f}%"
+            f"Batch series of {system_name(one['system'])}, {one['form']}: largest error "
+            f"{worst * 100:.1f}%"
         )
     variants = content["fleets"]["variants"]
     lines.append(f"{variants[0]['scores']['rows']} failure rates of fleets left out:")

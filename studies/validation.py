@@ -205,7 +205,7 @@ def summarise(
     from studies.fleets.evaluation import evaluate_fleets
     from studies.systems.batch_series import explain, find_series
     from studies.systems.cases import INCLUSION_RULE
-    from studies.systems.evaluation import gain, stacking_weight
+    from studies.systems.evaluation import gain, next_system, stacking_weight
     from studies.systems.refinements import weighed
 
     catalogue = read_catalogue()
@@ -222,6 +222,7 @@ def summarise(
         "forms": [summary.form(published), summary.form(refined)],
         "shipped_weight": rounded_weight(read_forms()[REFINED].weight),
         "stacking_weight": rounded_weight(stacking_weight(refined, published)),
+        "next_system": rounded_weight(next_system(refined, published)),
         "gain": summary.gain(gain(refined, published)),
         "rows": summary.rows([published, refined]),
         "excluded": summary.excluded(excluded),

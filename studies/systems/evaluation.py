@@ -20,6 +20,7 @@ type Floats = NDArray[np.float64]
 
 DRAWS = 4000
 SEED = 20261130
+RESAMPLES = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,19 +210,34 @@ def gain(form: Evaluation, over: Evaluation) -> Gain:
     )
 
 
-def stacking_weight(form: Evaluation, other: Evaluation) -> float:
-    """Weight of a form in the mixture with another whose log predictive density is largest.
+def stacking_weight(form: Evaluation, other: Evaluation, *, seed: int = SEED) -> float:
+    """Weight of a form in the mixture with another that predicts systems left out best.
 
-    max over w of Σ log(w·p_form + (1 − w)·p_other), concave in w.
+    max over w of Σ log(w·p_form + (1 − w)·p_other), concave in w, averaged over the Bayesian
+    bootstrap of the systems: with few of them the best weight for these alone is too sure.
 
     References
     ----------
     Yao, Vehtari, Simpson and Gelman 2018, Using stacking to average Bayesian predictive
-    distributions.
+    distributions: stacking, and the Bayesian bootstrap of section 3.4.
     """
     ours, theirs = form.column("log_density"), other.column("log_density")
-    weights = np.linspace(0.0, 1.0, 1001)
+    weights = np.linspace(0.0, 1.0, 501)
     with np.errstate(divide="ignore"):
         log_w, log_rest = np.log(weights), np.log1p(-weights)
-    total = np.logaddexp(ours[:, None] + log_w, theirs[:, None] + log_rest).sum(axis=0)
-    return float(weights[int(np.argmax(total))])
+    mixed = np.logaddexp(ours[:, None] + log_w, theirs[:, None] + log_rest)
+    systems, place = np.unique(form.groups, return_inverse=True)
+    by_system = np.zeros((len(systems), len(weights)))
+    np.add.at(by_system, place, mixed)
+    shares = np.random.default_rng(seed).dirichlet(np.ones(len(systems)), size=RESAMPLES)
+    return float(weights[np.argmax(shares @ by_system, axis=1)].mean())
+
+
+def next_system(form: Evaluation, other: Evaluation) -> float:
+    """Probability that a form predicts the next system better than another.
+
+    (k + 1)/(n + 2) where it did so on k of n systems left out: Laplace's rule of succession.
+    """
+    difference = form.column("log_density") - other.column("log_density")
+    systems = pd.Series(difference).groupby(form.groups).sum()
+    return float(((systems > 0).sum() + 1) / (len(systems) + 2))

@@ -33,6 +33,9 @@ STEP = 1e-4
 SAFE_STEPS = 2
 MAX_ITERATIONS = 40
 MAX_HALVINGS = 12
+STILL = 0.01
+"""Change of the log density in a step at which it has stopped moving."""
+
 TOLERANCE = 0.02
 """Largest change of a score, in prior sd, at which the mode is found: triangular priors have a kink
 in their quantiles, around which Newton steps swing by a hundredth; the evidence moves by 2e-4."""
@@ -226,6 +229,7 @@ def _fit_chunk(design: Design, problems: Problems, start: Floats | None) -> Fits
     precision = np.empty((len(problems), size, size))
     log_evidence = np.empty(len(problems))
     converged = np.zeros(len(problems), dtype=bool)
+    before = np.full(len(problems), np.inf)
     rows = np.arange(len(problems))
     for iteration in range(MAX_ITERATIONS):
         # Far from the mode the mixture may bend the wrong way; near it Newton's steps are faster.
@@ -240,7 +244,10 @@ def _fit_chunk(design: Design, problems: Problems, start: Floats | None) -> Fits
         finished = rows[done]
         precision[finished] = state.precision[done]
         log_evidence[finished] = state.objective[done]
-        converged[finished] = np.abs(step[done]).max(axis=1) < TOLERANCE
+        # Where the window of an overlap ends the density has a kink: steps swing, it does not move.
+        still = np.abs(state.objective - before[rows])[done] < STILL
+        converged[finished] = still | (np.abs(step[done]).max(axis=1) < TOLERANCE)
+        before[rows] = state.objective
         rows = rows[~done]
         if not len(rows):
             break

@@ -9,7 +9,14 @@ from priors.catalogue import read_catalogue
 from studies.systems.batch_series import explain, find_series, line_through
 from studies.systems.cases import judge
 from studies.systems.design import TAILS, lay_out, open_recomputes
-from studies.systems.evaluation import Evaluation, evaluate, gain, setup_of, stacking_weight
+from studies.systems.evaluation import (
+    Evaluation,
+    evaluate,
+    gain,
+    next_system,
+    setup_of,
+    stacking_weight,
+)
 from studies.systems.hierarchy import (
     LOCATION,
     LOCATION_SCALE,
@@ -255,6 +262,9 @@ def test_stacking_weight_maximises_the_density_of_the_mixture(tmp_path):
     assert stacking_weight(one, other) == pytest.approx(0.5)
     assert gain(better, worse).log_density.value == pytest.approx(1.0)
     assert gain(better, worse).wins
+    # Two systems, both won: (2 + 1)/(2 + 2).
+    assert next_system(better, worse) == 0.75
+    assert next_system(one, other) == 0.5
 
 
 @pytest.mark.slow

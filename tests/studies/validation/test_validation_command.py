@@ -51,7 +51,8 @@ def test_shipped_forms_are_those_that_were_judged():
     forms = read_forms()
     assert SUMMARY["forms"][0]["name"] == PUBLISHED
     assert SUMMARY["forms"][1]["refinements"] == list(forms[REFINED].refinements)
-    assert SUMMARY["stacking_weight"] == pytest.approx(forms[REFINED].weight, abs=0.005)
+    weight = min(SUMMARY["stacking_weight"], SUMMARY["next_system"])
+    assert forms[REFINED].weight == pytest.approx(weight, abs=0.005)
 
 
 def test_refined_form_improves_by_more_than_twice_the_error():
@@ -60,8 +61,10 @@ def test_refined_form_improves_by_more_than_twice_the_error():
     assert gain["log_density"]["value"] > 2 * gain["log_density"]["error"]
     assert gain["interval_score"]["value"] < -2 * gain["interval_score"]["error"]
     for level, found in scores["coverage"].items():
-        # An error of zero over four systems says that it is not known, not that it is exact.
-        assert abs(found["value"] - int(level) / 100) <= max(2 * found["error"], 0.06)
+        nominal = int(level) / 100
+        # Where all systems agree their bootstrap has no spread: rows alone have this much.
+        binomial = (nominal * (1 - nominal) / scores["rows"]) ** 0.5
+        assert abs(found["value"] - nominal) <= 2 * max(found["error"], binomial)
 
 
 def test_verdict_follows_the_errors():
