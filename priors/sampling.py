@@ -31,7 +31,10 @@ TARGET_ACCEPT = 0.95
 """The deviations of well measured fleets are stiff; at 0.9 some seeds diverge once or twice."""
 
 HYPOTHESIS_ACCEPT = 0.99
-"""A rate per job and a rate per node trade off along a curve that ends where one is none."""
+"""A rate per job and a rate per node trade off along a curve that ends where one is none. Without
+shares of overlap step times pin the efficiency of kernels, and leave a stiff posterior too."""
+
+OVERLAP = "parallelism.overlap_dp"
 
 STATISTICS = ("diverging", "depth", "n_steps", "step_size", "mean_tree_accept", "energy")
 """Statistics of the sampler that are kept."""
@@ -167,7 +170,8 @@ def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int
 def target_accept_of(population: Population) -> float:
     """The acceptance that the geometry of the posterior needs."""
     hypothesised = population.catalogue.uncertain
-    if JOB_RATE in hypothesised or RATE_DISPERSION in hypothesised:
+    stiff = OVERLAP not in population.catalogue.entries
+    if stiff or JOB_RATE in hypothesised or RATE_DISPERSION in hypothesised:
         return HYPOTHESIS_ACCEPT
     return TARGET_ACCEPT
 
