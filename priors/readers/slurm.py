@@ -341,6 +341,8 @@ class _Account:
             measures.append(Measure(name="node_days", value=node_days, unit="node-days"))
             classes = self.exposure.classes()
             drafts += [self._draft(item, counted, alone=len(classes) == 1) for item in classes]
+            if not classes:
+                withheld.append("interruptions: no job has a length, so there is no exposure")
             if len(classes) > 1:
                 notes.append(
                     f"jobs of {len(classes)} size classes are counted apart: they tell a rate per "
