@@ -34,6 +34,10 @@ SECTIONS = {
         module="studies.performance.commands",
         summary="whole commands: starts, cold and cached runs, memory against draws",
     ),
+    "readers": Section(
+        module="studies.performance.readers",
+        summary="a training log of 2 GB, and compressed ones: speed and memory",
+    ),
 }
 """In the order they are measured."""
 
