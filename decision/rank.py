@@ -203,7 +203,7 @@ def compute(
     options: argparse.Namespace,
     inputs: "Inputs",
     directory: Path,
-    render: Callable[[Mapping[str, Any], Path], None],
+    render: Callable[[Mapping[str, Any], Path], object],
     find_drivers: "Callable[[Question, Draws, Catalogue | None], Mapping[str, Any]]",
 ) -> Mapping[str, Any]:
     """Draw, rank and write the run; returns its summary."""
@@ -277,13 +277,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     summary: Mapping[str, Any] | None
     summary = find_run(directory, inputs.digest, force=options.force)
     if summary is None:
-        from reports.figures import write_figures
-        from reports.memo import render_memo
-
-        def render(content: Mapping[str, Any], target: Path) -> None:
-            (target / "memo.md").write_text(render_memo(content), encoding="utf-8")
-            (target / "figures").mkdir()
-            write_figures(content, target / "figures")
+        from reports.memo import write_memo
 
         def find_drivers(
             question: "Question", draws: "Draws", priors: "Catalogue | None"
@@ -294,7 +288,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return quick_drivers(question, draws, priors, seed=options.seed, budget=budget)
 
         check_writable(directory)
-        summary = compute(options, inputs, directory, render, find_drivers)
+        summary = compute(options, inputs, directory, write_memo, find_drivers)
     if options.format == "json":
         import json
 
