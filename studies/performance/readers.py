@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 from studies.performance.clock import run_command
 from studies.performance.figure import Absent, Bench, Figure, Line
 
-MEGABYTES, SMALL_MEGABYTES = 2000, 200
+MEGABYTES, SMALL_MEGABYTES = 2000, 500
 """Sizes of the plain log, as the project claims, and of the compressed ones."""
 
 MEGABYTE = 1e6
