@@ -48,9 +48,13 @@ class LeftOut:
 
     @property
     def trusted(self) -> bool:
-        """Whether the draws cover the posterior without the observation."""
+        """Whether the draws cover the posterior without the observation.
+
+        Draws that had to be moved are no proof of that: even weights may be those of a place that
+        is too narrow.
+        """
         enough = self.effective >= TRUSTED_SHARE * self.weights.size
-        return bool(self.pareto_k <= MOST_K and enough)
+        return bool(self.pareto_k <= MOST_K and enough and not self.moved)
 
     @property
     def effective(self) -> float:
