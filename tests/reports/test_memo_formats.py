@@ -246,6 +246,8 @@ ON_TWO_PAGES = {
     "driven": lambda: summary(driven()),
     "regimes": lambda: regimes(many_options),
     "regimes_with_costs": lambda: regimes(many_priced),
+    "few_regimes": lambda: regimes(many_options, 3),
+    "five_regimes": lambda: regimes(many_options, 5),
 }
 
 
