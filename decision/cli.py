@@ -30,6 +30,14 @@ COMMANDS = {
         module="reports.memo",
         summary="write the memo of a finished run again: PDF, HTML, Markdown, figures",
     ),
+    "page": Command(
+        module="reports.page",
+        summary="write one HTML page on which the costs and prices of a run can be moved",
+    ),
+    "compare": Command(
+        module="studies.compare",
+        summary="say what changed since an earlier run, and which input moved the results",
+    ),
     "posterior": Command(
         module="priors.posterior",
         summary="condition the priors on evidence and write posterior draws",
