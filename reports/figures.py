@@ -26,6 +26,7 @@ from reports.canvas import (
     short,
     styled,
 )
+from reports.evidence_figures import predictive_checks
 from reports.numbers import spelt, spread_error
 from reports.palette import GRID, INK, NEUTRAL
 from reports.risk_figures import RISK_FIGURES
@@ -339,9 +340,11 @@ def write_figures(summary: Mapping[str, Any], directory: Path) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     paths = []
     drawings = {**FIGURES, **(RISK_FIGURES if "economics" in answer else {})}
-    for name, draw in drawings.items():
+    figures = {name: draw(answer, setting) for name, draw in drawings.items()}
+    if (checks := predictive_checks(summary, setting)) is not None:
+        figures["predictive_checks"] = checks
+    for name, figure in figures.items():
         path = directory / f"{name}.png"
-        figure = draw(answer, setting)
         with house_style():
             # The library's version would otherwise stand in the file.
             figure.savefig(path, dpi=DPI, metadata={"Software": None})

@@ -16,6 +16,7 @@ from typing import Any
 
 DEFAULT = "en"
 LANGUAGE = "page.language"
+UNITS = "units."
 TAG = re.compile(r"[a-z]{2,3}(-[A-Z]{2})?", re.ASCII)
 STRONG = re.compile(r"\*\*(.+?)\*\*")
 
@@ -194,25 +195,38 @@ def replaced(path: Path, language: str = DEFAULT) -> Wording:
 
 def _checked(content: Mapping[str, Any], base: Wording | None) -> dict[str, str]:
     """Sentences by key, all problems reported at once."""
-    reasons, messages = [], {}
+    reasons: list[str] = []
+    messages: dict[str, str] = {}
     for key, value in _flat(content):
-        if base is not None and key not in base:
+        if base is not None and key not in base and not key.startswith(UNITS):
             reasons.append(f"{key}: the memo has no such sentence")
         elif not isinstance(value, str):
             reasons.append(f"{key}: {value!r} is not a text")
         else:
-            try:
-                unknown = set() if base is None else _fields(value) - _fields(base.messages[key])
-            except ValueError as error:
-                reasons.append(f"{key}: {error}")
-                continue
-            if unknown:
-                known = ", ".join(f"{{{one}}}" for one in sorted(_fields(base.messages[key])))  # type: ignore[union-attr]
-                wrong = ", ".join(f"{{{one}}}" for one in sorted(unknown))
-                reasons.append(f"{key}: no field {wrong}; there are {known or 'none'}")
-            if key == LANGUAGE and not TAG.fullmatch(value):
-                reasons.append(f"{key}: {value!r} is no language tag such as en or pt-BR")
+            known = None if base is None else _fields(base.messages.get(key, ""))
+            reasons += (f"{key}: {reason}" for reason in _wrong(key, value, known))
             messages[key] = value
     if reasons:
         raise WordingError(reasons)
     return messages
+
+
+def _wrong(key: str, message: str, known: set[str] | None) -> Iterator[str]:
+    """What is wrong with a sentence; `known` are the fields that it may have."""
+    try:
+        parts = [part for part in Formatter().parse(message) if part[1] is not None]
+    except ValueError as error:
+        yield str(error)
+        return
+    unknown = set() if known is None else _fields(message) - known
+    if unknown:
+        wrong, right = (
+            ", ".join(f"{{{one}}}" for one in sorted(fields)) for fields in (unknown, known or ())
+        )
+        yield f"no field {wrong}; there are {right or 'none'}"
+    if any(format_spec or conversion for _, _, format_spec, conversion in parts):
+        yield "a field is put in as it is: write {field} without : or !"
+    if any(ord(character) < ord(" ") for character in message):
+        yield "a sentence holds no line break and no control character"
+    if key == LANGUAGE and not TAG.fullmatch(message):
+        yield f"{message!r} is no language tag such as en or pt-BR"

@@ -155,6 +155,8 @@ def test_a_file_replaces_the_sentences_that_it_holds(tmp_path):
     path.write_text('[ask]\nfund = "Approve **{option}**{description}."\n')
     words = replaced(path)
     assert plain_text(words.say("ask.fund", option="a", description="")) == "Approve a."
+    path.write_text('[units]\nGB = "gigabyte"\n')
+    assert voice_of(replaced(path)).value(2.0, "GB") == "2\u00a0gigabyte"
     path.write_text('[page]\nlanguage = "pt-BR"\n')
     run = summary(clear_winner())
     assert '<html lang="pt-BR">' in html(run, drawn=False, wording=replaced(path))
@@ -174,6 +176,8 @@ def test_a_file_replaces_the_sentences_that_it_holds(tmp_path):
         ('[ask]\nfund = "{option.__class__}"\n', ["no field"]),
         ('[ask]\nfund = "{option[0]}"\n', ["no field"]),
         ('[ask]\nfund = "{}"\n', ["no field {}"]),
+        ('[ask]\nfund = "{option!r} {description:>9}"\n', ["without : or !"]),
+        ('[ask]\nfund = "two\\nlines"\n', ["no line break"]),
         ('[page]\nlanguage = "English"\n', ["'English' is no language tag"]),
     ],
 )
