@@ -28,7 +28,7 @@ COMMANDS = {
     ),
     "memo": Command(
         module="reports.memo",
-        summary="write the memo and figures of a finished run again",
+        summary="write the memo of a finished run again: PDF, HTML, Markdown, figures",
     ),
     "posterior": Command(
         module="priors.posterior",

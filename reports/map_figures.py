@@ -15,18 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon, Rectangle
 
-from reports.canvas import (
-    ALARM,
-    DPI,
-    INK,
-    NEUTRAL,
-    PALETTE,
-    Setting,
-    house_style,
-    page,
-)
+from reports.canvas import DPI, Setting, house_style, page
 from reports.map_words import (
-    DO_NOTHING,
     RANKED,
     alarm,
     axis_label,
@@ -39,10 +29,14 @@ from reports.map_words import (
     winners_of,
     words,
 )
+from reports.palette import ALARM, INK, NEUTRAL, colours_of
 
 PANELS_ACROSS, PANELS_OF_FIGURE = 2, 6
 LETTERED_COLUMNS, LETTERED_ROWS = 9, 30
 """Cells of larger panels are too small for letters."""
+
+MOST_MARKS = 40
+"""Crossings of a panel beyond which the line and its band alone are drawn."""
 
 MOST_TICKS = 14
 LEGEND_COLUMNS = 3
@@ -100,13 +94,6 @@ def shade(colour: str, share: float) -> tuple[float, float, float]:
     full = saturation(share)
     red, green, blue = (1.0 - full * (1.0 - part) for part in to_rgb(colour))
     return red, green, blue
-
-
-def colours_of(options: Sequence[str]) -> dict[str, str]:
-    """Colour of each option, by the order of names as in every figure."""
-    chosen = sorted(option for option in options if option != DO_NOTHING)
-    colours = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(chosen)}
-    return colours | {DO_NOTHING: NEUTRAL}
 
 
 def _draw(content: Mapping[str, Any], panels: Sequence[Mapping[str, Any]]) -> Figure:
@@ -183,7 +170,7 @@ def _panel(
             image[place] = shade(colours[cell["winner"]], cell["p_first"])
     axes.imshow(image, origin="lower", aspect="auto", interpolation="nearest", zorder=1)
     _grid_lines(axes, down, across)
-    lettered = across <= LETTERED_COLUMNS and down <= LETTERED_ROWS
+    lettered = _lettered(content)
     busy = _busy(panel)
     for cell in panel["cells"]:
         drawn_at = _beside(busy.get((cell["column"], cell["row"]), []))
@@ -197,7 +184,8 @@ def _panel(
         (x0, y0), (x1, y1) = piece["line"]
         axes.plot([x0, x1], [y0, y1], color="white", linewidth=2.6, zorder=5)
         axes.plot([x0, x1], [y0, y1], color=INK, linewidth=1.2, zorder=6)
-    _crossings(axes, panel["crossings"], across)
+    if len(panel["crossings"]) <= MOST_MARKS or not panel["lines"]:
+        _crossings(axes, panel["crossings"], across)
     if panel["own"] is not None:
         x, y = panel["own"]
         axes.plot(x, y, marker="*", markersize=9, color=INK, markeredgecolor="white", zorder=8)
@@ -211,6 +199,12 @@ def _panel(
     axes.tick_params(length=0)
     for side in axes.spines.values():
         side.set_visible(False)
+
+
+def _lettered(content: Mapping[str, Any]) -> bool:
+    """Whether cells are large enough for letters."""
+    sizes = [len(axis["values"]) if axis else 1 for axis in (content["columns"], content["rows"])]
+    return sizes[0] <= LETTERED_COLUMNS and sizes[1] <= LETTERED_ROWS
 
 
 def _grid_lines(axes: Axes, down: int, across: int) -> None:
@@ -248,7 +242,7 @@ def _cell(
                 zorder=3,
             )
         )
-    if cell["point_winner"] != cell["winner"]:
+    if letters_at is not None and cell["point_winner"] != cell["winner"]:
         corner = [(x + 0.5, y + 0.5), (x + 0.5, y + 0.05), (x + 0.2, y + 0.5)]
         axes.add_patch(
             Polygon(
@@ -397,7 +391,7 @@ def _handles(
         )
     if any(is_out_of_scope(cell) for cell in ranked):
         handles.append(Line2D([], [], color=ALARM, linestyle=(0, (4, 1.5)), label="out of scope"))
-    if any(cell["point_winner"] != cell["winner"] for cell in ranked):
+    if _lettered(content) and any(cell["point_winner"] != cell["winner"] for cell in ranked):
         handles.append(
             Line2D(
                 [],

@@ -93,18 +93,23 @@ def _grid(
         order.reverse()
     side = max(map(len, down))
     cell = 2 + max(*(len(mark) for mark in marks.values()), *(len(name) for name in across))
-    if side + cell * len(across) > width or len(down) > MOST_ROWS:
-        yield f"  {len(down)} × {len(across)} cells: too many for a terminal, see the figure"
-        return
+    every_column = -(-cell * len(across) // (width - side))
+    every_row = -(-len(down) // MOST_ROWS)
+    order = order[::every_row]
+    shown = range(0, len(across), every_column)
+    if every_column > 1 or every_row > 1:
+        steps = [(every_row, "rows"), (every_column, "columns")]
+        told = " and ".join(f"one in {step} {name}" for step, name in steps if step > 1)
+        yield f"({told}; map.csv has all)"
     if rows and axis_label(rows):
         yield f"{axis_label(rows)}, down; {axis_label(columns)}, across".removesuffix("; , across")
     elif columns:
         yield f"{' ' * side}  {axis_label(columns)}"
     for y in order:
-        line = "".join(f"{marks[y, x]:>{cell}}" for x in range(len(across)))
+        line = "".join(f"{marks[y, x]:>{cell}}" for x in shown)
         yield f"{down[y]:>{side}}{line}"
     if columns:
-        yield " " * side + "".join(f"{name:>{cell}}" for name in across)
+        yield " " * side + "".join(f"{across[x]:>{cell}}" for x in shown)
 
 
 def _mark(cell: Mapping[str, Any], shorts: Mapping[str, str]) -> str:

@@ -310,9 +310,11 @@ def compute(
         "progress": progress,
     }
     cells = found.grid.cells()
+    progress.say(f"ranking {len(cells):,} regimes")
     ranked = run_study(cell_tasks(found, cells), place / "cells", **common)
     ranked.require_complete()
     edges = edge_tasks(found, cells, ranked.frame("cells"))
+    progress.say("tracing where the winner changes")
     traced = run_study(edges, place / "boundaries", **common)
     traced.require_complete()
     return ranked, traced
@@ -402,6 +404,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     import shutil
     from contextlib import suppress
 
+    from decision.place import check_writable
     from decision.progress import Progress
     from reports.map_figures import write_map_figures
     from reports.map_text import render
@@ -417,6 +420,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     content = None if options.force else finished(directory, digest)
     if content is None:
         check_place(directory, STUDY, digest, force=options.force)
+        check_writable(directory)
         place = unfinished(directory)
         with Progress(quiet=options.quiet) as progress:
             ground, reasons = ground_of(found, progress.say)

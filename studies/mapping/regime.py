@@ -11,9 +11,6 @@ from model.substitution import Solver
 from studies.mapping.axes import REGIME, SCALE, SCENARIO, AxisValue
 from studies.mapping.sample import Sample
 
-CHUNK = 8192
-"""Draws evaluated at once: a cell's draws in few calls, which together outweigh the cache."""
-
 type Columns = dict[str, np.ndarray]
 
 
@@ -106,7 +103,7 @@ def outcomes_of(
         own = ground.sample(values).own
         own = {path: float(values.get(path, own[path])) for path in chosen}
         chosen = {path: np.append(column, own[path]) for path, column in chosen.items()}
-    return evaluate(replace(question, solver=solver), chosen, chunk=CHUNK)
+    return evaluate(replace(question, solver=solver), chosen)
 
 
 def _moved(column: np.ndarray, median: float, factor: bool) -> np.ndarray:

@@ -179,6 +179,25 @@ def test_text_shows_every_cell_and_says_what_marks_mean(content):
     assert "reliability ×2 → bandwidth ×4 at 15 [14, …]" in text
 
 
+def test_map_too_wide_for_the_terminal_is_thinned_and_says_so(content):
+    wide = list(range(60))
+    content["columns"] = axis("model.seq_len", wide)
+    content["rows"] = None
+    content["panels"] = content["panels"][:1]
+    content["panels"][0]["cells"] = [cell(0, column) for column in wide]
+    text = render(content, width=100)
+    assert "(one in 5 columns; map.csv has all)" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_large_map_is_drawn_without_letters(content):
+    wide = list(range(30))
+    content["columns"] = axis("model.seq_len", wide)
+    for panel in content["panels"]:
+        panel["cells"] = [cell(row, column) for row in (0, 1) for column in wide]
+    assert not any(text.get_text() == "R2 62" for text in texts_of(content))
+
+
 def test_text_and_figure_warn_of_a_posterior_that_did_not_converge(content):
     content["unconverged"] = ["1 divergent transition"]
     assert render(content).startswith("NOT CONVERGED")

@@ -38,11 +38,13 @@ SMALL = (
     "--quiet",
 )
 COMMAND = (sys.executable, "-m", "studies.decision_map")
-TABLES = ("map.parquet", "map.csv", "boundaries.parquet", "boundaries.csv", "map.json")
+TABLES = ("map.parquet", "map.csv", "boundaries.parquet", "boundaries.csv")
 
 
-def tables(directory: Path) -> dict[str, bytes]:
-    return {name: (directory / name).read_bytes() for name in TABLES}
+def tables(directory: Path) -> dict[str, object]:
+    """What a map found, apart from what made it."""
+    found: dict[str, object] = {name: (directory / name).read_bytes() for name in TABLES}
+    return found | {"panels": json.loads((directory / "map.json").read_text())["panels"]}
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +121,7 @@ def test_map_killed_at_random_moments_goes_on_to_the_same_bytes(tmp_path):
     length = time.monotonic() - started
     place = tmp_path / "killed"
     generator = random.Random(20)
-    kills = 0
+    kills, kept = 0, set()
     for jobs in ("1", "2", "1", "2"):
         child = subprocess.Popen(
             [*command, str(place), "--jobs", jobs],
@@ -128,14 +130,16 @@ def test_map_killed_at_random_moments_goes_on_to_the_same_bytes(tmp_path):
             start_new_session=True,
         )
         try:
-            child.wait(length * generator.uniform(0.35, 0.8))
+            child.wait(length * generator.uniform(0.3, 0.6))
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
-            kills += 1
-            assert not place.exists()
-    assert kills >= 2
-    assert any(unfinished(place).rglob("*.parquet")) or place.exists()
+            kills += not place.exists()
+            kept |= {path.name for path in unfinished(place).rglob("*.parquet")}
+        if place.exists():
+            break
+    assert kills >= 1
+    assert kept
     subprocess.run([*command, str(place)], cwd=ROOT, check=True, env=environment)
     assert tables(place) == tables(whole)
     assert not unfinished(place).exists()
