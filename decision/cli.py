@@ -28,7 +28,7 @@ COMMANDS = {
     ),
     "memo": Command(
         module="reports.memo",
-        summary="write the memo and figures of a finished run again",
+        summary="write the memo of a finished run again: PDF, HTML, Markdown, figures",
     ),
     "posterior": Command(
         module="priors.posterior",
@@ -49,6 +49,10 @@ COMMANDS = {
     "reproduce": Command(
         module="studies.reproduce",
         summary="regenerate the published study, with a verdict on each of its claims",
+    ),
+    "decision-map": Command(
+        module="studies.decision_map",
+        summary="map who ranks first over regimes, how surely, and where that changes",
     ),
     "sensitivity": Command(
         module="studies.sensitivity",

@@ -18,14 +18,29 @@ from model.scaling import at_scale
 from model.scenario import Scenario, stack, substitute, take, with_values
 from model.substitution import ROUNDING, Solver, substitute_options
 
-CHUNK = 2048
-"""Draws of a chunk: the working set of the scaling curve stays near a megabyte a formula."""
+CHUNK = 8192
+"""Draws of a chunk. What is evaluated on many pools at once is cut smaller, to the cache; searches
+that leave few draws to look at cost least in few calls."""
 
 COST_PREFIX = "cost."
 """Columns of draws that are costs begin with this."""
 
 ELSEWHERE = (COLUMN_PREFIX, COST_PREFIX)
 """Beginnings of columns that are no fields of the scenario."""
+
+RECOVERY_FIELDS = frozenset(
+    f"reliability.{name}"
+    for name in (
+        "failure_rate_per_node_day",
+        "detect_time_s",
+        "restart_time_s",
+        "checkpoint_interval_s",
+        "checkpoint_write_s",
+        "checkpoint_blocking_fraction",
+        "repair_time_s",
+    )
+)
+"""Fields that leave the healthy step as it is: options that change no other share one."""
 
 FATES = ("productive", "blocked", "discarded", "unavailable")
 
@@ -293,11 +308,19 @@ def _over_horizon(gain: np.ndarray, options: Sequence[Sequence[State]]) -> np.nd
 
 
 def _treated(scenario: Scenario, interventions: Sequence[Intervention], draws: int) -> np.ndarray:
-    """Π with each option, doing nothing first; (n, K). One evaluation for all that can share it."""
+    """Π with each option, doing nothing first; (n, K). One evaluation for all that can share it.
+
+    Those that change recovery alone share the healthy step, those that keep the plan and change
+    the step alone share the recovery.
+    """
     options = [scenario, *(apply(scenario, option, check=False) for option in interventions)]
-    groups: dict[tuple[str, str], list[int]] = {}
-    for index, option in enumerate(options):
-        key = (option.parallelism.recompute, option.scaling_mode)
+    changed: list[set[str]] = [set(), *(set(option.paths) for option in interventions)]
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for index, (option, paths) in enumerate(zip(options, changed, strict=True)):
+        recovers = not RECOVERY_FIELDS.isdisjoint(paths)
+        steps = not RECOVERY_FIELDS.issuperset(paths)
+        replans = option.parallelism.dp is not scenario.parallelism.dp
+        key = (option.parallelism.recompute, option.scaling_mode, recovers, steps, replans)
         groups.setdefault(key, []).append(index)
     treated = np.empty((draws, len(options)))
     for members in groups.values():

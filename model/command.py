@@ -31,8 +31,10 @@ def command[**P](main: Callable[P, int]) -> Callable[P, int]:
             # What is left to flush goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-        except KeyboardInterrupt:
-            sys.stderr.write("interrupted: nothing was written\n")
+        except KeyboardInterrupt as interruption:
+            # What can be gone on with says so.
+            kept = str(interruption) or "nothing was written"
+            sys.stderr.write(f"interrupted: {kept}\n")
             return EXIT_INTERRUPTED
         return status
 

@@ -16,6 +16,10 @@ PEAK_MARGIN = 1e-3
 """Between two sizes 7% apart the curve's peak rises above the larger by less than this share."""
 
 
+PIECE = 32_768
+"""Values of Π evaluated at once: the dozens of intermediate arrays stay in the cache."""
+
+
 def first_at_or_above(curve: Curve, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Index of the first sample that reaches each target, and whether one does; (n, K)."""
     index = np.empty(target.shape, dtype=np.int64)
@@ -54,7 +58,7 @@ def climb(
         productive_low=curve.productive[row, high - 1],
         productive_high=curve.productive[row, high],
     )
-    _refine(scenario, row, bracket, target)
+    _refine(_Probe.of(scenario), row, bracket, target)
     return bracket.crossing(target)
 
 
@@ -74,14 +78,15 @@ def climb_past_samples(
         return crossing
     row, target, best = row[pairs], target[pairs], best[pairs]
     left, right = curve.dp[best - 1], curve.dp[best + 1]
+    probe = _Probe.of(scenario)
     while (which := np.flatnonzero(right - left > 2)).size:  # noqa: PLR2004 - a peak between
         middle = (left[which] + right[which]) // 2
-        _, here = _at(scenario, row[which], middle)
-        _, there = _at(scenario, row[which], middle + 1)
+        _, here = probe.at(row[which], middle)
+        _, there = probe.at(row[which], middle + 1)
         left[which] = np.where(there > here, middle, left[which])
         right[which] = np.where(there > here, right[which], middle + 1)
     peak = left + 1
-    pool_peak, productive_peak = _at(scenario, row, peak)
+    pool_peak, productive_peak = probe.at(row, peak)
     found = np.flatnonzero(productive_peak >= target)
     row, before, target = row[found], best[found] - 1, target[found]
     bracket = _Bracket(
@@ -92,7 +97,7 @@ def climb_past_samples(
         productive_low=curve.productive[row, before],
         productive_high=productive_peak[found],
     )
-    _refine(scenario, row, bracket, target)
+    _refine(probe, row, bracket, target)
     crossing[pairs[found]] = bracket.crossing(target)
     return crossing
 
@@ -109,18 +114,54 @@ def descend(scenario: Scenario, curve: Curve, row: np.ndarray, target: np.ndarra
         productive_low=productive_high.copy(),
         productive_high=productive_high,
     )
+    probe = _Probe.of(scenario)
     open_ = np.arange(row.size)
     step = 1
     while open_.size:
         dp = np.maximum(bracket.high[open_] - step, 1)
-        pool, productive = _at(scenario, row[open_], dp)
+        pool, productive = probe.at(row[open_], dp)
         above = bracket.narrow(open_, dp, pool, productive, np.nextafter(target, np.inf))
         exhausted = above & (dp == 1)
         open_ = open_[above & ~exhausted]
         step *= 2
     unreachable = bracket.low >= bracket.high
-    _refine(scenario, row, bracket, np.nextafter(target, np.inf))
+    _refine(probe, row, bracket, np.nextafter(target, np.inf))
     return np.where(unreachable, -np.inf, bracket.crossing(target))
+
+
+@dataclass(slots=True)
+class _Probe:
+    """A scenario that is asked for many (draw, size) pairs: its draws at hand, by path."""
+
+    scenario: Scenario
+    columns: dict[str, np.ndarray]
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> "_Probe":
+        return cls(
+            scenario,
+            {path: value[:, 0] for path in UNCERTAIN if np.ndim(value := scenario.value(path))},
+        )
+
+    def at(self, row: np.ndarray, dp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Pool and Π of draws ``row`` at sizes ``dp``; all of shape (pairs,)."""
+        if row.size <= PIECE:
+            return self._at(row, dp)
+        pieces = [
+            self._at(row[start : start + PIECE], dp[start : start + PIECE])
+            for start in range(0, row.size, PIECE)
+        ]
+        pool, productive = zip(*pieces, strict=True)
+        return np.concatenate(pool), np.concatenate(productive)
+
+    def _at(self, row: np.ndarray, dp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values = {
+            path: column.take(row) if column.size > 1 else column[0]
+            for path, column in self.columns.items()
+        }
+        planned = replan(substitute(self.scenario, values), dp)
+        pool = np.broadcast_to(planned.pool, dp.shape)
+        return pool, np.broadcast_to(productive_accelerators(planned), dp.shape)
 
 
 @dataclass(slots=True)
@@ -156,19 +197,7 @@ class _Bracket:
         return above
 
 
-def _at(scenario: Scenario, row: np.ndarray, dp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pool and Π of draws ``row`` at sizes ``dp``; all of shape (pairs,)."""
-    values = {
-        path: value[row, 0] if np.shape(value)[0] > 1 else value[0, 0]
-        for path in UNCERTAIN
-        if np.ndim(value := scenario.value(path))
-    }
-    planned = replan(substitute(scenario, values), dp)
-    pool = np.broadcast_to(planned.pool, dp.shape)
-    return pool, np.broadcast_to(productive_accelerators(planned), dp.shape)
-
-
-def _refine(scenario: Scenario, row: np.ndarray, bracket: _Bracket, target: np.ndarray) -> None:
+def _refine(probe: _Probe, row: np.ndarray, bracket: _Bracket, target: np.ndarray) -> None:
     """Narrow brackets to adjacent sizes.
 
     Π is close to its chord between two sizes, so the chord's crossing is tried first, then its
@@ -188,7 +217,7 @@ def _refine(scenario: Scenario, row: np.ndarray, bracket: _Bracket, target: np.n
             next_to = np.where(beside[which] > 0, high - 1, low + 1)
             guess = np.where(beside[which] != 0, next_to, chord)
         guess = np.clip(guess, low + 1, high - 1)
-        pool, productive = _at(scenario, row[which], guess)
+        pool, productive = probe.at(row[which], guess)
         above = bracket.narrow(which, guess, pool, productive, target)
         beside[which] = np.where(above, 1, -1) if rounds % 3 == 0 else 0
         rounds += 1

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,10 +29,12 @@ from priors.diagnostics import (
 from priors.draws import Draws, make_draws
 from priors.entry import pack, unpack
 from priors.hypotheses import verdicts, with_hypotheses
+from priors.left_out import LeftOut, leave_out_each
 from priors.likelihood import Likelihood
 from priors.likelihoods import auxiliary_of, likelihoods_of
 from priors.observations import Evidence, touched_paths
 from priors.population import Population, draw_values, plan_population
+from priors.predictive_check import PredictiveCheck, check_predictions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,6 +71,10 @@ class Posterior:
         The whole posterior on disk, None where it is not cached.
     build
         Makes the tree where it is not on disk.
+    left_out
+        The draws weighted for the posterior without each observation.
+    checks
+        Of every observation against what the posterior predicts.
     """
 
     draws: Draws
@@ -77,6 +84,8 @@ class Posterior:
     notes: tuple[str, ...]
     netcdf: Path | None
     build: "Callable[[], xr.DataTree] | None"
+    left_out: tuple[LeftOut, ...] = ()
+    checks: tuple[PredictiveCheck, ...] = ()
 
     def tree(self) -> "xr.DataTree":
         """The ArviZ object: posterior, prior, predictive groups, data, sampler statistics."""
@@ -176,18 +185,21 @@ def condition(
             store.discard(entry)
         else:
             if found is not None:
-                cached, diagnostics, summary, notes = unpack(*found)
+                kept = unpack(*found)
                 return Posterior(
-                    draws=cached,
-                    diagnostics=diagnostics,
-                    summary=summary,
+                    draws=kept.draws,
+                    diagnostics=kept.diagnostics,
+                    summary=kept.summary,
                     digest=digest,
-                    notes=notes,
+                    notes=kept.notes,
                     netcdf=entry / store.NETCDF_FILE,
                     build=None,
+                    left_out=kept.left_out,
+                    checks=kept.checks,
                 )
         store.prepare(entry.parent)
     fresh = _sample(
+        evidence,
         population,
         likelihoods,
         scenario,
@@ -203,6 +215,7 @@ def condition(
 
 
 def _sample(
+    evidence: Evidence,
     population: Population,
     likelihoods: Sequence[Likelihood],
     scenario: Scenario,
@@ -227,13 +240,16 @@ def _sample(
     diagnostics = diagnose(
         sampled.values, names, divergences=sampled.divergences, thresholds=thresholds
     )
-    thinned = sampled.values[:, sampling.kept_positions(draws, chain_draws)]
+    positions = sampling.kept_positions(draws, chain_draws)
+    thinned = sampled.values[:, positions]
     kept, chain = sampling.keep(thinned, draws)
+    deviations, _ = sampling.keep(sampled.deviations[:, positions], draws)
     prior = draw_values(population, thinned.shape[0] * thinned.shape[1], seed)
     notes = (*notes, *verdicts(population, scenario, prior, kept))
     if not diagnostics.converged:
         notes = (*notes, "the sampler did not converge: " + "; ".join(diagnostics.reasons))
 
+    @once
     def build() -> "xr.DataTree":
         from priors.inference_data import build_tree
 
@@ -254,6 +270,7 @@ def _sample(
             },
         )
 
+    tell("leaving out each observation")
     return Posterior(
         draws=make_draws(
             {
@@ -271,6 +288,10 @@ def _sample(
         notes=notes,
         netcdf=None,
         build=build,
+        left_out=leave_out_each(
+            evidence, population, likelihoods, values=kept, deviations=deviations, seed=seed
+        ),
+        checks=check_predictions(build()),
     )
 
 
@@ -324,7 +345,14 @@ def _keep(fresh: Posterior, entry: Path, tell: Progress) -> Posterior:
     new = store.temporary_entry(entry.parent)
     try:
         fresh.write_netcdf(new / store.NETCDF_FILE)
-        arrays, description = pack(fresh.draws, fresh.diagnostics, fresh.summary, notes=fresh.notes)
+        arrays, description = pack(
+            fresh.draws,
+            fresh.diagnostics,
+            fresh.summary,
+            notes=fresh.notes,
+            left_out=fresh.left_out,
+            checks=fresh.checks,
+        )
         store.write_arrays(new, arrays, description)
         store.publish(new, entry)
     except OSError as error:

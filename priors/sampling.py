@@ -15,7 +15,7 @@ from model.errors import InputError
 from model.numerics import Value
 from priors.likelihood import Likelihood
 from priors.observations import JOB_RATE, RATE_DISPERSION
-from priors.population import Population, declare, values_of_trace
+from priors.population import DEVIATIONS, Population, declare, values_of_trace
 
 type Floats = NDArray[np.float64]
 
@@ -48,11 +48,14 @@ class Sample:
     ----------
     values
         Unthinned, shape (chain, draw, quantities).
+    deviations
+        Of systems, standard normal a priori, shape (chain, draw, deviations).
     statistics
         Of the sampler, by name, shape (chain, draw).
     """
 
     values: Floats
+    deviations: Floats
     statistics: Mapping[str, NDArray[np.generic]]
 
     @property
@@ -152,8 +155,10 @@ def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int
         raise KeyboardInterrupt
     flat = {name: chain.reshape(-1, chain.shape[-1]) for name, chain in chains.items()}
     values = values_of_trace(population, flat)
+    deviations = flat.get(DEVIATIONS, np.empty((len(values), 0)))
     return Sample(
         values=values.reshape(*shape, -1),
+        deviations=deviations.reshape(*shape, -1),
         statistics={
             name: np.asarray(trace.sample_stats[name])
             for name in STATISTICS

@@ -4,18 +4,20 @@ import argparse
 import hashlib
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.command import command
 from model.errors import InputError, nearest
+from studies.execution.options import add_execution_options, execution_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from studies.claims import Judgement
-    from studies.experiments.inputs import StudyInputs
+    from studies.execution.study import Outcome
+    from studies.execution.tasks import Task
 
 STUDY = "studies.reproduce"
 EXIT_FAILED = 1
@@ -56,15 +58,9 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="replace other results of this command in that directory",
     )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="processes to spread the experiments over; 1 stays in this one (default: 1)",
-    )
     parser.add_argument("--no-figures", action="store_true", help="leave the figures out")
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    add_execution_options(parser)
     return parser
 
 
@@ -88,42 +84,32 @@ def chosen_experiments(only: str | None, known: Sequence[str]) -> tuple[str, ...
     return tuple(name for name in known if name in asked)
 
 
-def compute_tables(
-    inputs: "StudyInputs",
-    experiments: Sequence[str],
-    *,
-    jobs: int,
-    start: Callable[[str, int], None],
-    advance: Callable[[int], None],
-) -> "dict[str, pd.DataFrame]":
-    """Every table of some experiments, by its key."""
-    import pandas as pd
-
-    from studies.execution import Task, run_tasks
+def table_tasks(experiments: Sequence[str]) -> "list[Task]":
+    """A task for each part of every table of some experiments."""
+    from studies.execution.tasks import Task
     from studies.experiments.catalogue import TABLES
 
-    tables = [table for table in TABLES if table.experiment in experiments]
-    tasks = [
+    return [
         Task(
             name=f"{table.key} ({part + 1} of {len(table.parts)})",
             function=table.function,
-            arguments={"inputs": inputs, **arguments},
+            arguments=arguments,
+            table=table.key.replace(" ", "_"),
         )
-        for table in tables
+        for table in TABLES
+        if table.experiment in experiments
         for part, arguments in enumerate(table.parts)
     ]
-    start(f"running {len(tasks)} tasks", len(tasks))
-    stream = iter(
-        run_tasks(
-            tasks,
-            engine="in-process" if jobs == 1 else "processes",
-            jobs=jobs,
-            progress=lambda _: advance(1),
-        )
-    )
+
+
+def tables_of(outcome: "Outcome", experiments: Sequence[str]) -> "dict[str, pd.DataFrame]":
+    """Every table of some experiments, by its key."""
+    from studies.experiments.catalogue import TABLES
+
     return {
-        table.key: pd.concat([next(stream) for _ in table.parts], ignore_index=True)
-        for table in tables
+        table.key: outcome.frame(table.key.replace(" ", "_"))
+        for table in TABLES
+        if table.experiment in experiments
     }
 
 
@@ -194,16 +180,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     from decision.origin import code_digest
     from decision.progress import Progress
     from studies.claims import FAILS, Findings, judge
+    from studies.execution.store import unfinished
+    from studies.execution.study import run_study
     from studies.experiments.catalogue import EXPERIMENTS
     from studies.experiments.inputs import SEED, published_inputs
     from studies.output import check_place, results
     from studies.published_claims import CLAIMS
 
-    if options.jobs < 1 and options.jobs != -1:
-        raise InputError.single(
-            message=f"got {options.jobs}, allowed are counts from 1, and -1 for every core",
-            source="--jobs",
-        )
+    execution = execution_of(options)
     experiments = chosen_experiments(options.only, tuple(EXPERIMENTS))
     inputs = published_inputs()
     stated = {
@@ -218,15 +202,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     directory = options.out or Path("runs") / f"reproduce-{digest[:12]}"
     check_place(directory, STUDY, digest, force=options.force)
     with Progress(quiet=options.quiet) as progress:
-        tables = compute_tables(
-            inputs,
-            experiments,
-            jobs=options.jobs,
-            start=progress.start,
-            advance=progress.advance,
+        outcome = run_study(
+            table_tasks(experiments),
+            unfinished(directory),
+            study=STUDY,
+            shared={"inputs": inputs},
+            facts={"experiments": list(experiments)},
+            execution=execution,
+            progress=progress,
         )
-        judgements = judge(CLAIMS, Findings(inputs=inputs, tables=tables))
-        with results(directory, force=options.force) as partial:
+        with outcome.placing(), results(directory, force=options.force) as partial:
+            tables = tables_of(outcome, experiments)
+            judgements = judge(CLAIMS, Findings(inputs=inputs, tables=tables))
             if not options.no_figures:
                 from reports.study_figures import write_study_figures
 

@@ -360,17 +360,26 @@ def test_reproduce_exits_1_where_a_claim_does_not_hold(
     assert list(pd.read_csv(directory / "claims.csv")["verdict"]) == ["does not hold", "holds"]
 
 
-def test_reproduce_interrupted_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_reproduce_interrupted_keeps_what_is_computed_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledger_run: Path
 ) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(studies.reproduce, "write_results", interrupt)
-    status, _, messages = run("--only", "e1", "--no-figures", "--out", str(tmp_path / "run"))
+    out = tmp_path / "other"
+    arguments = ["--only", "e1", "--no-figures", "--out", str(out)]
+    with monkeypatch.context() as patched:
+        patched.setattr(studies.reproduce, "write_results", interrupt)
+        status, _, messages = run(*arguments)
     assert status == 130
-    assert "nothing was written" in messages
-    assert list(tmp_path.iterdir()) == []
+    assert "1 of 1 task is finished and kept" in messages
+    assert not out.exists()
+    # What goes on computes nothing: its functions are gone.
+    monkeypatch.setattr("studies.execution.study.engine_of", None)
+    assert run(*arguments)[0] == 0
+    for path in ledger_run.glob("*.csv"):
+        assert (out / path.name).read_bytes() == path.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "run"]
 
 
 def test_reproduce_over_processes_gives_the_same_tables(ledger_run: Path, tmp_path: Path) -> None:

@@ -1,0 +1,480 @@
+"""The command that maps who ranks first over regimes, how surely, and where that changes."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from decision.options import add_question_options, count
+from model.command import command
+from studies.execution.options import add_execution_options, execution_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from decision.progress import Progress
+    from studies.execution.options import Execution
+    from studies.execution.study import Outcome
+    from studies.execution.tasks import Task
+    from studies.mapping.grid import Cell
+    from studies.mapping.regime import Ground
+    from studies.mapping.request import MapInputs, MapRequest
+
+STUDY = "decision-map"
+EXIT_UNCONVERGED = 3
+
+DRAWS_OF_TASK = 40_000
+EDGES_OF_TASK = 4
+MOST_CELLS_OF_TASK = 64
+"""A task takes some tenths of a second: little is lost when it is interrupted."""
+
+MOST_REFINE = 6
+
+EXAMPLES = """\
+examples:
+  python -m studies.decision_map
+      the 144 regimes of the published map, with the uncertainty
+  python -m studies.decision_map --point-values
+      the same at the scenario's own values, as published
+  python -m studies.decision_map --x topology.oversubscription=1:16:16 \\
+      --y reliability.failure_rate_per_node_day=1e-3:3e-2:24:log --scale 16384,65536 --jobs 2
+  python -m studies.decision_map --x reliability.checkpoint_write_s=5:90:18 \\
+      --y reliability.straggler_cv=0:0.05:11 --facet parallelism.recompute=none,selective
+  python -m studies.decision_map --scenarios fleet/*.yaml --scale 4096,16384,65536
+
+An axis pins its parameter: in each cell every draw holds the axis value instead of its own and
+keeps its other parameters. With :shift the draws move so that their median is the axis value.
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Options of the command: those of a question, of the map and of the execution."""
+    parser = argparse.ArgumentParser(
+        prog="python -m studies.decision_map",
+        description="Maps which intervention ranks first over a grid of regimes, how surely, and "
+        "where one winner gives way to another; writes tables and a figure.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_question_options(parser)
+    group = parser.add_argument_group("map", "what varies from cell to cell")
+    add = group.add_argument
+    axis = "PATH=lo:hi:n[:log]"
+    add(
+        "--x",
+        metavar=axis,
+        help="what varies over the columns, a range or values that rise; with neither axis nor "
+        "scenarios the published map's (e.g. --x topology.oversubscription=1,2,4,7)",
+    )
+    add(
+        "--y",
+        metavar=axis,
+        help="what varies over the rows "
+        "(e.g. --y reliability.failure_rate_per_node_day=1e-3:3e-2:12:log)",
+    )
+    add(
+        "--facet",
+        action="append",
+        default=[],
+        metavar=axis,
+        help="what varies from panel to panel; repeatable "
+        "(e.g. --facet reliability.spare_fraction=0.01,0.03)",
+    )
+    add(
+        "--scale",
+        type=_scales,
+        default=[],
+        metavar="N,N",
+        help="accelerators that the job is re-planned to, a panel each (e.g. --scale 16384,65536)",
+    )
+    add(
+        "--scenarios",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="scenario files, a row each (e.g. --scenarios fleet/*.yaml --scale 4096,16384)",
+    )
+    add(
+        "--refine",
+        type=_doublings,
+        metavar="K",
+        help="how often a cell's draws may double while its winner is not separated; default 2 "
+        "with priors alone, 1 with a posterior, which is sampled again each time, 0 with a file "
+        "(e.g. --refine 3)",
+    )
+    add(
+        "--point-values",
+        action="store_true",
+        help="the scenario's own values instead of draws (e.g. --point-values --solver published)",
+    )
+    add = parser.add_argument
+    add(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="directory of the map, default below runs/ (e.g. --out runs/map)",
+    )
+    add("--force", action="store_true", help="recompute, and replace an older map")
+    add(
+        "--accept-unconverged",
+        action="store_true",
+        help="exit 0 even if the sampler's diagnostics fail (the map stays marked)",
+    )
+    add(
+        "--format",
+        choices=("table", "json"),
+        default="table",
+        help="what is printed (e.g. --format json | jq .panels)",
+    )
+    add("--quiet", action="store_true", help="no progress (e.g. --quiet > map.txt)")
+    add_execution_options(parser)
+    return parser
+
+
+def _scales(text: str) -> list[int]:
+    values = [count(part) for part in text.split(",")]
+    if any(after <= before for before, after in pairwise(values)):
+        message = f"got {text!r}, sizes must rise"
+        raise argparse.ArgumentTypeError(message)
+    return values
+
+
+def _doublings(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value <= MOST_REFINE:
+        message = f"got {text!r}, allowed is an integer from 0 to {MOST_REFINE}"
+        raise argparse.ArgumentTypeError(message)
+    return value
+
+
+def map_request(options: argparse.Namespace) -> "MapRequest":
+    """The options as a request.
+
+    Raises
+    ------
+    InputError
+        If two of them say the same thing twice, or contradict each other.
+    """
+    from decision.options import request_of
+    from model.errors import InputError, Problem
+    from studies.mapping.request import MapRequest
+
+    problems = []
+    default = build_parser().get_default("scenario")
+    if options.scenarios and options.scenario != default:
+        problems.append(
+            Problem(
+                source="--scenario",
+                message="given beside --scenarios",
+                remedy="add the file to --scenarios",
+            )
+        )
+    if options.at_scale is not None and options.scale:
+        problems.append(
+            Problem(source="--at-scale", message="given beside --scale", remedy="keep --scale")
+        )
+    if options.point_values:
+        problems += [
+            Problem(
+                source=f"--{name.replace('_', '-')}",
+                message="draws are of no use to --point-values",
+                remedy="leave out one of them",
+            )
+            for name in ("parameter_draws", "draws", "evidence", "refine")
+            if getattr(options, name) is not None
+        ]
+    if problems:
+        raise InputError(problems)
+    scales = options.scale or ([] if options.at_scale is None else [options.at_scale])
+    options.at_scale = None
+    if options.point_values:
+        options.evidence = ["none"]
+    return MapRequest(
+        question=request_of(options),
+        x=options.x,
+        y=options.y,
+        facets=options.facet,
+        scales=scales,
+        scenarios=options.scenarios,
+        refine=options.refine,
+        point_values=options.point_values,
+    )
+
+
+def digest_of(found: "MapInputs") -> str:
+    """One digest of inputs, axes, code and versions of a map."""
+    import hashlib
+    import json
+
+    from decision.origin import code_digest
+
+    content = [
+        {name: inputs.digest for name, inputs in found.inputs.items()},
+        [[axis.path, list(axis.values), axis.shifts] for axis in found.grid.axes],
+        list(found.request.scales),
+        found.doublings,
+        found.source,
+        code_digest(),
+    ]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def default_directory(found: "MapInputs", digest: str) -> Path:
+    """Where a map goes unless told: named by scenario and digest, below ``runs``."""
+    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in found.first.scenario.name)
+    return Path("runs") / f"{name[:60]}-map-{digest[:12]}"
+
+
+def cell_tasks(found: "MapInputs", cells: "Sequence[Cell]") -> "list[Task]":
+    """Cells in pieces of some tenths of a second."""
+    from studies.execution.tasks import Task
+    from studies.mapping.ranking import rank_cells
+
+    draws = 1 if found.source == "point" else found.first.draws
+    size = min(MOST_CELLS_OF_TASK, max(1, DRAWS_OF_TASK // draws))
+    return [
+        Task(
+            name=f"cells {start + 1} to {min(start + size, len(cells))}",
+            function=rank_cells,
+            arguments={
+                "cells": tuple(cells[start : start + size]),
+                "doublings": found.doublings,
+                "solver": found.first.request.solver,
+            },
+            table="cells",
+        )
+        for start in range(0, len(cells), size)
+    ]
+
+
+def edge_tasks(found: "MapInputs", cells: "Sequence[Cell]", table: "pd.DataFrame") -> "list[Task]":
+    """Edges between cells with different winners, in pieces."""
+    from studies.execution.tasks import Task
+    from studies.mapping.boundary import Crossed, trace_edges
+    from studies.mapping.ranking import RANKED
+
+    rows = table.to_dict("records")
+    edges = []
+    for edge in found.grid.edges(list(cells)):
+        low, high = rows[edge.low.index], rows[edge.high.index]
+        if low["status"] != RANKED or high["status"] != RANKED or low["winner"] == high["winner"]:
+            continue
+        edges.append(
+            Crossed(
+                axis=edge.axis,
+                low=edge.low,
+                high=edge.high,
+                stage=int(max(low["stage"], high["stage"])),
+                along="column" if edge.axis is found.grid.columns else "row",
+            )
+        )
+    return [
+        Task(
+            name=f"edges {start + 1} to {min(start + EDGES_OF_TASK, len(edges))}",
+            function=trace_edges,
+            arguments={"edges": tuple(edges[start : start + EDGES_OF_TASK])},
+            table="boundaries",
+        )
+        for start in range(0, len(edges), EDGES_OF_TASK)
+    ]
+
+
+def compute(
+    found: "MapInputs",
+    ground: "Ground",
+    place: Path,
+    *,
+    digest: str,
+    execution: "Execution",
+    progress: "Progress",
+) -> "tuple[Outcome, Outcome]":
+    """Rank every cell, then trace the boundaries between different winners.
+
+    Raises
+    ------
+    StudyFailedError
+        If a task failed.
+    """
+    from studies.execution.study import run_study
+
+    common: dict[str, Any] = {
+        "study": STUDY,
+        "shared": {"ground": ground},
+        "facts": {"digest": digest},
+        "execution": execution,
+        "progress": progress,
+    }
+    cells = found.grid.cells()
+    progress.say(f"ranking {len(cells):,} regimes")
+    ranked = run_study(cell_tasks(found, cells), place / "cells", **common)
+    ranked.require_complete()
+    edges = edge_tasks(found, cells, ranked.frame("cells"))
+    progress.say("tracing where the winner changes")
+    traced = run_study(edges, place / "boundaries", **common)
+    traced.require_complete()
+    return ranked, traced
+
+
+def write_map(
+    target: Path,
+    found: "MapInputs",
+    *,
+    ranked: "Outcome",
+    traced: "Outcome",
+    content: Mapping[str, Any],
+    draw: Callable[[Mapping[str, Any], Path], object],
+) -> None:
+    """Tables, summary, inputs and figures of a map into a directory."""
+    import json
+    import shutil
+
+    from studies.mapping.summary import readable
+    from studies.output import PROVENANCE
+
+    shutil.copyfile(ranked.table("cells"), target / "map.parquet")
+    readable(ranked.frame("cells")).to_csv(target / "map.csv", index=False, lineterminator="\n")
+    if traced.total:
+        shutil.copyfile(traced.table("boundaries"), target / "boundaries.parquet")
+        traced.frame("boundaries").to_csv(
+            target / "boundaries.csv", index=False, lineterminator="\n"
+        )
+    (target / "map.json").write_text(as_json(content) + "\n", encoding="utf-8")
+    (target / PROVENANCE).write_text(
+        json.dumps(content["provenance"], indent=1) + "\n", encoding="utf-8"
+    )
+    for index, (name, inputs) in enumerate(found.inputs.items(), start=1):
+        folder = target / "inputs" / (f"{index}" if name else "")
+        folder.mkdir(parents=True, exist_ok=True)
+        for document, text in inputs.documents.items():
+            (folder / document).write_text(text, encoding="utf-8")
+    draw(content, target / "figures")
+
+
+def as_json(content: Mapping[str, Any]) -> str:
+    """The content as JSON, which has no NaN."""
+    import json
+
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def provenance_of(found: "MapInputs", digest: str) -> dict[str, Any]:
+    """What made the map."""
+    import platform
+
+    from decision.origin import git_commit, versions
+
+    return {
+        "study": STUDY,
+        "digest": digest,
+        "inputs": {name: inputs.digests() for name, inputs in found.inputs.items()},
+        "versions": {"python": platform.python_version(), **versions()},
+        "git_commit": git_commit(),
+    }
+
+
+def finished(directory: Path, digest: str) -> dict[str, Any] | None:
+    """The summary of a finished map of the same inputs; None where there is none."""
+    import json
+    from contextlib import suppress
+
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        content: dict[str, Any] = json.loads((directory / "map.json").read_text(encoding="utf-8"))
+        if content["provenance"]["digest"] == digest:
+            return content
+    return None
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Returns
+    -------
+    int
+        0, 2 for bad input or failed tasks, 3 for a posterior that did not converge, 130 when
+        interrupted.
+    """
+    options = build_parser().parse_args(argv)
+
+    import shutil
+    from contextlib import suppress
+
+    from decision.place import check_writable
+    from decision.progress import Progress
+    from reports.map_figures import write_map_figures
+    from reports.map_text import render
+    from studies.execution.store import unfinished
+    from studies.mapping.request import ground_of, read_map
+    from studies.mapping.summary import describe_map
+    from studies.output import check_place, results
+
+    execution = execution_of(options)
+    found = read_map(map_request(options))
+    digest = digest_of(found)
+    directory: Path = options.out or default_directory(found, digest)
+    content = None if options.force else finished(directory, digest)
+    if content is None:
+        check_place(directory, STUDY, digest, force=options.force)
+        check_writable(directory)
+        place = unfinished(directory)
+        with Progress(quiet=options.quiet) as progress:
+            ground, reasons = ground_of(found, progress.say)
+            ranked, traced = compute(
+                found, ground, place, digest=digest, execution=execution, progress=progress
+            )
+            with (
+                ranked.placing(),
+                traced.placing(),
+                results(directory, force=options.force) as target,
+            ):
+                boundaries = traced.frame("boundaries") if traced.total else _nothing()
+                content = describe_map(
+                    found,
+                    ranked.frame("cells"),
+                    boundaries,
+                    reasons=reasons,
+                    provenance=provenance_of(found, digest),
+                )
+                progress.say("drawing")
+                write_map(
+                    target,
+                    found,
+                    ranked=ranked,
+                    traced=traced,
+                    content=content,
+                    draw=write_map_figures,
+                )
+            with suppress(OSError):
+                place.rmdir()
+    if options.format == "json":
+        print(as_json(content))
+    else:
+        width = shutil.get_terminal_size((100, 24)).columns
+        print(render(content, width=max(80, min(width, 120))), end="")
+        print(f"\nMap: {directory}")
+    if content["unconverged"] and not options.accept_unconverged:
+        print(
+            "error: the posterior did not converge: "
+            + "; ".join(content["unconverged"])
+            + f"\nthe map is written and marked: {directory}\nuse more draws, or"
+            " --accept-unconverged to take it as it is",
+            file=sys.stderr,
+        )
+        return EXIT_UNCONVERGED
+    return 0
+
+
+def _nothing() -> "pd.DataFrame":
+    """A table of no boundaries."""
+    import pandas as pd
+
+    return pd.DataFrame()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

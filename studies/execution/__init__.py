@@ -1,0 +1,1 @@
+"""The one way to run many tasks: here, over processes or over Dask; streaming and resumable."""

@@ -1,0 +1,1 @@
+"""The decision map: axes, cells, boundaries between winners."""

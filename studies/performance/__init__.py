@@ -1,0 +1,1 @@
+"""Sections of the benchmark: each module measures one group of figures."""
