@@ -21,6 +21,14 @@ FLEETS = {
 """What each fleet is like, against a published one, and the option that answers it."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def cache_directory(tmp_path_factory):
+    """Keep posteriors of tests away from the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FUNDWORTHY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """Ranks a list of evidence; rows of ranking.csv by option."""
