@@ -437,7 +437,9 @@ def _run(options: argparse.Namespace) -> int:
     known = {path: float(scenario.value(path)) for path in changes if path in catalogue.entries}
     catalogue = catalogue.with_fixed(known)
     evidence = read_evidence(options.evidence or [DEFAULT], scenario=options.scenario)
-    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet)
+    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet).with_fixed(
+        {path: float(scenario.value(path)) for path in changes if path in catalogue.hypotheses}
+    )
     out: Path | None = options.out
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError.single(
