@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from decision.outcomes import Outcomes
 from decision.precision import Layout, mean_error
 from decision.ranking import first_place_credit, regret
-from priors.left_out import LeftOut
+from priors.importance import LeftOut
 
 type Floats = NDArray[np.float64]
 type Method = Literal["reweighted", "refitted"]

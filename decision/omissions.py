@@ -12,7 +12,7 @@ from decision.terms import draws_with_terms
 if TYPE_CHECKING:
     from decision.economics import Economics
     from priors.draws import Draws
-    from priors.left_out import LeftOut
+    from priors.importance import LeftOut
 
 REFIT_DRAWS = 2000
 """Of a posterior without one observation: shares of first place to about one percent."""

@@ -30,7 +30,8 @@ from priors.draws import Draws, make_draws
 from priors.entry import pack, unpack
 from priors.forms import catalogue_in_form, evidence_in_form
 from priors.hypotheses import verdicts, with_hypotheses
-from priors.left_out import LeftOut, leave_out_each
+from priors.importance import LeftOut
+from priors.left_out import leave_out_each
 from priors.likelihood import Likelihood
 from priors.likelihoods import auxiliary_of, likelihoods_of
 from priors.observations import Evidence, touched_paths

@@ -7,7 +7,7 @@ from scipy import stats
 from decision import influence
 from decision.influence import AtCosts, Ranked
 from decision.ranking import rank_options
-from priors.left_out import MOST_K, LeftOut, smoothed
+from priors.importance import MOST_K, LeftOut, smoothed
 from tests.decision.test_ranking import outcomes_of
 
 DRAWS = 20_000

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from priors.left_out import MOST_K, _Latent, effective, leave_out_each, smoothed
+from priors.importance import MOST_K, effective, smoothed
+from priors.left_out import _Latent, leave_out_each
 from priors.likelihood import by_observation
 from priors.population import draw_values
 from priors.posterior import condition
