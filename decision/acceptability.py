@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from decision.risk import best_credit, opportunity_loss
-from decision.utility import Pools, Utilities
+from decision.utility import AnyPools, Utilities
 
 POINTS = 31
 """Prices of a curve."""
@@ -94,7 +94,7 @@ def price_factors(break_even: np.ndarray, expected_costs: np.ndarray) -> np.ndar
 
 
 def scale_all(
-    pools: Pools, utilities: Utilities, factors: np.ndarray, *, stated_budget: bool
+    pools: AnyPools, utilities: Utilities, factors: np.ndarray, *, stated_budget: bool
 ) -> Curves:
     """Choices while all costs scale together.
 
@@ -137,7 +137,7 @@ def scale_all(
     )
 
 
-def scale_one(pools: Pools, utilities: Utilities, option: int) -> OwnCurve:
+def scale_one(pools: AnyPools, utilities: Utilities, option: int) -> OwnCurve:
     """The chance that one option is best while its own cost goes from nothing to the budget.
 
     An uncertain cost keeps its shape; one that is zero becomes a number.

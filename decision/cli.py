@@ -54,9 +54,17 @@ COMMANDS = {
         module="studies.benchmark",
         summary="measure the performance figures the project claims",
     ),
+    "refinements": Command(
+        module="studies.refinements",
+        summary="say what each refinement of the published formulas does to the study's numbers",
+    ),
     "reproduce": Command(
         module="studies.reproduce",
         summary="regenerate the published study, with a verdict on each of its claims",
+    ),
+    "validation": Command(
+        module="studies.validation",
+        summary="predict published systems and say how far the model can be believed",
     ),
     "decision-map": Command(
         module="studies.decision_map",

@@ -23,7 +23,7 @@ from decision.costs import Costs
 from decision.outcomes import Outcomes, Question
 from decision.precision import Layout, mean_error, quantile
 from decision.ranking import QUANTILES
-from decision.utility import Pools, Utilities, utilities
+from decision.utility import Utilities, pools_of, utilities
 from model.substitution import ROUNDING
 
 BEYOND_ERROR = 2.0
@@ -235,7 +235,7 @@ def appraise(
     loss = risk.opportunity_loss(values)
     least = loss[:, int(loss.mean(axis=0).argmin())]
     rows = few_rows(outcomes.draws)
-    pools = Pools.of(question, columns, outcomes.draws).take(rows)
+    pools = pools_of(question, columns, outcomes.draws).take(rows)
     few = replace(found, values=found.values[rows], costs=found.costs[rows])
     middle = quantile(outcomes.sea, 0.5)
     return Economics(
@@ -270,6 +270,18 @@ def appraise(
             scale_one(pools, few, k) for k in admissible if k != 0 and found.budget > 0
         ),
     )
+
+
+def choose(
+    question: Question,
+    columns: Mapping[str, np.ndarray],
+    costs: Costs,
+    budget: float | None,
+    risk_tolerance: float | None,
+) -> str:
+    """The option that :func:`appraise` would choose, and nothing else."""
+    found = utilities(question, columns, costs, budget)
+    return found.options[order_of_merit(found, risk_tolerance)[0]]
 
 
 def order_of_merit(found: Utilities, risk_tolerance: float | None) -> list[int]:

@@ -204,6 +204,7 @@ def request_of(
         budget=options.get("budget"),
         risk_tolerance=options.get("risk_tolerance"),
         studies_on_offer=copy("studies.yaml"),
+        form=options.get("form_given"),
     )
 
 

@@ -178,14 +178,14 @@ def value_information(
     from decision.outcomes import baseline_of
     from decision.precision import Layout
     from decision.study_data import Target
-    from decision.utility import Pools, best_index, utilities
+    from decision.utility import best_index, pools_of, utilities
 
     _, question = inputs.questions[question_index]
     draws = len(next(iter(columns.values())))
     found = utilities(question, columns, inputs.costs, inputs.request.budget)
     admissible = found.admissible
     best = best_index(found.values, found.feasible)
-    pools = Pools.of(question, columns, draws)
+    pools = pools_of(question, columns, draws)
     left = (found.budget - found.costs[:, best])[:, np.newaxis]
     means = found.values.mean(axis=0)
 
@@ -211,6 +211,7 @@ def value_information(
             catalogue=inputs.scenario_catalogue,
             columns=columns,
             seed=inputs.request.seed,
+            forms=question.forms,
         ),
         stake=Stake(
             horizon_days=found.horizon_days,

@@ -63,6 +63,8 @@ def describe(
             "draws": len(draws),
             "seed": inputs.request.seed,
             "source": inputs.source,
+            "form": inputs.form.name,
+            "refinements": list(inputs.form.refinements),
             "costs": inputs.request.costs,
             "studies": studies.source,
             "digest": inputs.digest,

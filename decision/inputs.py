@@ -10,10 +10,11 @@ from types import MappingProxyType
 from decision.choices import choose_options, choose_regimes, parse_settings
 from decision.costs import Costs, read_costs
 from decision.delivery import DEFAULT_HORIZON_DAYS
+from decision.forms import Chosen, choose_form
 from decision.origin import code_digest, versions
 from decision.outcomes import Question
 from decision.planned_studies import StudyFile, read_studies
-from decision.remarks import late_interventions, remarks, remarks_on_costs
+from decision.remarks import late_interventions, remarks, remarks_on_costs, unread_changes
 from decision.terms import Term, read_distribution, terms_of, with_terms
 from model.errors import InputError, Problem
 from model.interventions import Intervention, InterventionFile, Regime, read_interventions
@@ -26,6 +27,7 @@ from model.substitution import Solver
 from priors.catalogue import Catalogue, read_catalogue
 from priors.draws import Draws, read_draws
 from priors.evidence import read_evidence
+from priors.forms import catalogue_in_form, evidence_in_form
 from priors.hypotheses import with_hypotheses
 from priors.observations import Evidence
 
@@ -51,6 +53,7 @@ class Request:
     budget: float | None = None
     risk_tolerance: float | None = None
     studies_on_offer: str | None = None
+    form: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +66,16 @@ class Inputs:
         The options.
     scenario_file, intervention_file
         Documents as read.
+    form
+        The formulas.
     scenario
-        The scenario with ``--set`` in place, its plan not yet re-planned.
+        The scenario with ``--set`` and the form in place, its plan not yet re-planned.
     questions
         One a regime, with the name of the regime; the name is empty for the scenario as it is.
     catalogue
         Priors, known values fixed, with those of what is uncertain about interventions.
     terms
-        What is uncertain about interventions.
+        What is uncertain about interventions, and the form where it is.
     costs
         What interventions cost, None where that is left open.
     studies
@@ -88,6 +93,7 @@ class Inputs:
     request: Request
     scenario_file: ScenarioFile
     intervention_file: InterventionFile
+    form: Chosen
     scenario: Scenario
     questions: tuple[tuple[str, Question], ...]
     catalogue: Catalogue
@@ -139,6 +145,7 @@ class Inputs:
             "bundles": {name: list(parts) for name, parts in request.bundles.items()},
             "regime": request.regime,
             "solver": request.solver,
+            "form": [self.form.name, self.scenario.refinements, self.form.mixture],
             "draws": self.draws,
             "seed": request.seed,
             "source": self.source,
@@ -199,8 +206,13 @@ def gather(request: Request) -> Inputs:
     scenario: Scenario | None = attempt(
         with_values, scenario_file.scenario, settings, source="--set"
     )
+    form: Chosen | None = None
+    if scenario is not None:
+        form = attempt(choose_form, request.form, scenario, request.settings)
     known = {path: value for path, value in settings.items() if BY_PATH[path].kind == "real"}
     catalogue = attempt(catalogue.with_fixed, known)
+    if form is not None and catalogue is not None:
+        catalogue = catalogue_in_form(catalogue, *form.used)
     options: tuple[Intervention, ...] | None = attempt(
         choose_options, intervention_file, request.only, request.bundles
     )
@@ -217,8 +229,10 @@ def gather(request: Request) -> Inputs:
     file_draws: Draws | None = None
     if request.parameter_draws is not None and catalogue is not None:
         file_draws = attempt(_draws_of_file, request, catalogue, known)
-    if problems or scenario is None or evidence is None or catalogue is None:
+    if problems or scenario is None or evidence is None or catalogue is None or form is None:
         raise InputError(problems)
+    scenario = form.scenario
+    evidence = evidence_in_form(evidence, scenario.refinements)
     if options is None or regimes is None:
         raise InputError(problems)
     if request.at_scale is not None:
@@ -234,6 +248,7 @@ def gather(request: Request) -> Inputs:
                 scale=request.at_scale,
                 solver=request.solver,
                 horizon_days=costs.horizon_days if costs else DEFAULT_HORIZON_DAYS,
+                forms=form.mixture,
             ),
         )
         for regime in regimes
@@ -243,12 +258,14 @@ def gather(request: Request) -> Inputs:
     catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet)
     notes, warnings = remarks(scenario_file, scenario, catalogue, evidence, file_draws)
     notes += remarks_on_costs(costs)
+    warnings += unread_changes(settings, options, form.used)
     warnings += late_interventions(options, questions[0][1].horizon_days)
-    terms = terms_of(options)
+    terms = (*terms_of(options), *form.terms)
     return Inputs(
         request=request,
         scenario_file=scenario_file,
         intervention_file=intervention_file,
+        form=form,
         scenario=scenario,
         questions=questions,
         catalogue=with_terms(catalogue, terms),
@@ -258,7 +275,7 @@ def gather(request: Request) -> Inputs:
         evidence=evidence,
         file_draws=file_draws,
         draws=len(file_draws) if file_draws is not None else (request.draws or 0),
-        notes=tuple(notes),
+        notes=(*form.notes, *notes),
         warnings=tuple(warnings),
     )
 

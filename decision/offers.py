@@ -10,7 +10,7 @@ from decision.outcomes import Question, baseline_of
 from decision.planned_studies import PlannedStudy
 from decision.precision import Layout
 from decision.study_data import Target
-from decision.utility import Pools
+from decision.utility import pools_of
 from priors.catalogue import Catalogue
 
 
@@ -48,7 +48,7 @@ def with_studies(
     values = found.values[:, found.admissible]
     means = values.mean(axis=0)
     best = int(found.admissible[means.argmax()])
-    pools = Pools.of(question, columns, values.shape[0])
+    pools = pools_of(question, columns, values.shape[0])
     left = (found.budget - found.costs[:, best])[:, np.newaxis]
     regime = question.regime
     target = Target(
@@ -57,6 +57,7 @@ def with_studies(
         catalogue=catalogue,
         columns=columns,
         seed=seed,
+        forms=question.forms,
     )
     stake = Stake(
         horizon_days=found.horizon_days,

@@ -36,6 +36,13 @@ def add_question_options(parser: argparse.ArgumentParser) -> None:
         "(e.g. --set reliability.spare_fraction=0.05)",
     )
     add(
+        "--form",
+        choices=("published", "refined", "mixed"),
+        help="formulas: the published ones, the refined ones that published systems speak for, or "
+        "each draw with its own by their weights; default: as the scenario says, else published "
+        "(e.g. --form refined)",
+    )
+    add(
         "--interventions",
         default="published",
         metavar="NAME|FILE",
@@ -269,4 +276,5 @@ def request_of(options: argparse.Namespace) -> "Request":
         budget=getattr(options, "budget", None),
         risk_tolerance=getattr(options, "risk_tolerance", None),
         studies_on_offer=studies_on_offer,
+        form=options.form,
     )

@@ -5,11 +5,12 @@ only: two floats an option and draw, and a dozen a draw.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from decision.delivery import DEFAULT_HORIZON_DAYS, State, states_of
+from decision.forms import FORM, parts_by_form
 from model.intervention_entries import COLUMN_PREFIX
 from model.interventions import DO_NOTHING, Intervention, Regime, apply
 from model.ledger import account, productive_accelerators
@@ -25,7 +26,7 @@ that leave few draws to look at cost least in few calls."""
 COST_PREFIX = "cost."
 """Columns of draws that are costs begin with this."""
 
-ELSEWHERE = (COLUMN_PREFIX, COST_PREFIX)
+ELSEWHERE = (COLUMN_PREFIX, COST_PREFIX, FORM)
 """Beginnings of columns that are no fields of the scenario."""
 
 RECOVERY_FIELDS = frozenset(
@@ -37,6 +38,7 @@ RECOVERY_FIELDS = frozenset(
         "checkpoint_interval_s",
         "checkpoint_write_s",
         "checkpoint_blocking_fraction",
+        "durability_lag_s",
         "repair_time_s",
     )
 )
@@ -63,6 +65,9 @@ class Question:
         How SEA is searched; None for gains alone, with SEA and the marginal accelerator NaN.
     horizon_days
         Decision horizon over which an option that takes effect later, or not at all, is averaged.
+    forms
+        Refinements by the value of a draw's column ``form``; empty where all draws have those of
+        the scenario.
     """
 
     scenario: Scenario
@@ -71,6 +76,7 @@ class Question:
     scale: int | None = None
     solver: Solver | None = "exact"
     horizon_days: float = DEFAULT_HORIZON_DAYS
+    forms: tuple[tuple[str, ...], ...] = ()
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -118,6 +124,17 @@ class Outcomes:
     def draws(self) -> int:
         """Number of draws."""
         return int(self.gain.shape[0])
+
+    def take(self, rows: np.ndarray) -> "Outcomes":
+        """The same of some draws."""
+        return replace(
+            self,
+            **{
+                field.name: getattr(self, field.name)[rows]
+                for field in fields(self)
+                if field.name != "options"
+            },
+        )
 
 
 def baseline_of(question: Question, columns: Mapping[str, Value]) -> Scenario:
@@ -198,6 +215,15 @@ def evaluate(
     from joblib import Parallel, delayed
 
     total = len(next(iter(columns.values()))) if columns else 1
+    parts = parts_by_form(question, columns)
+    if parts:
+        whole = _empty(question.options, total)
+        for rows, asked, some in parts:
+            found = evaluate(asked, some, chunk=chunk, jobs=jobs, progress=progress)
+            for field in fields(Outcomes):
+                if field.name != "options":
+                    getattr(whole, field.name)[rows] = getattr(found, field.name)
+        return whole
     baseline = baseline_of(question, columns)
     options = options_on(question, columns, total)
     for states in options:
@@ -319,8 +345,10 @@ def _treated(scenario: Scenario, interventions: Sequence[Intervention], draws: i
     for index, (option, paths) in enumerate(zip(options, changed, strict=True)):
         recovers = not RECOVERY_FIELDS.isdisjoint(paths)
         steps = not RECOVERY_FIELDS.issuperset(paths)
-        replans = option.parallelism.dp is not scenario.parallelism.dp
-        key = (option.parallelism.recompute, option.scaling_mode, recovers, steps, replans)
+        plan = option.parallelism
+        replans = plan.dp is not scenario.parallelism.dp
+        kind = (plan.recompute, plan.sequence_parallel, option.scaling_mode)
+        key = (*kind, recovers, steps, replans)
         groups.setdefault(key, []).append(index)
     treated = np.empty((draws, len(options)))
     for members in groups.values():

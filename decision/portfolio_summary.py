@@ -95,6 +95,8 @@ def describe(
             "draws": len(draws),
             "seed": inputs.request.seed,
             "source": inputs.source,
+            "form": inputs.form.name,
+            "refinements": list(inputs.form.refinements),
             "costs": inputs.request.costs,
             "rules": rules.source,
             "exclusions": [sorted(one) for one in rules.exclusions],

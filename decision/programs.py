@@ -16,8 +16,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from decision.delivery import shares_in_force, start_days, with_draws
+from decision.forms import parts_by_form
 from decision.outcomes import Question, baseline_of
-from decision.utility import Pools
+from decision.utility import pools_of
 from model.interventions import Intervention, apply, join
 from model.numerics import Value
 from model.recovery import recover
@@ -259,12 +260,47 @@ class DirectPrograms:
         """See :meth:`Programs.productive`."""
         chosen = [one for index, one in enumerate(self.members) if mask >> index & 1]
         options = (join("program", chosen),) if chosen else ()
-        pools = Pools.of(replace(self.question, interventions=options), self.columns, self.draws)
+        pools = pools_of(replace(self.question, interventions=options), self.columns, self.draws)
         amounts = np.broadcast_to(np.asarray(added, dtype=float), (self.draws,))
         return pools.value(len(options), amounts[:, np.newaxis])[:, 0]
 
 
-type Combined = Programs | DirectPrograms
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixedPrograms:
+    """The same where draws differ in their form of the model.
+
+    Parameters
+    ----------
+    parts
+        Rows of each form, and interventions ready to be combined in it.
+    draws
+        n.
+    """
+
+    parts: "tuple[tuple[np.ndarray, Programs | DirectPrograms], ...]"
+    draws: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the interventions."""
+        return self.parts[0][1].names
+
+    @property
+    def members(self) -> tuple[Intervention, ...]:
+        """Interventions, bit by bit."""
+        return self.parts[0][1].members
+
+    def productive(self, mask: int, added: np.ndarray | float) -> np.ndarray:
+        """See :meth:`Programs.productive`."""
+        amounts = np.broadcast_to(np.asarray(added, dtype=float), (self.draws,))
+        single = np.ndim(added) == 0
+        result = np.empty(self.draws)
+        for rows, programs in self.parts:
+            result[rows] = programs.productive(mask, added if single else amounts[rows])
+        return result
+
+
+type Combined = Programs | DirectPrograms | MixedPrograms
 
 
 def combine(
@@ -288,6 +324,10 @@ def combine(
     InputError
         If an intervention makes an impossible scenario on some draw.
     """
+    parts = parts_by_form(question, columns)
+    if parts:
+        combined = ((rows, combine(asked, some, members, rows.size)) for rows, asked, some in parts)
+        return MixedPrograms(parts=tuple(combined), draws=draws)  # type: ignore[arg-type]
     baseline = baseline_of(question, columns)
     drawn = tuple(with_draws(member, columns) for member in members)
     bits = {"step": 0, "recovery": 0, "plan": 0, "open": 0}

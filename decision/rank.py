@@ -106,17 +106,33 @@ def draw(
     prior = prior_draws(inputs.catalogue, inputs.draws, seed)
     if inputs.source == "prior":
         return prior, prior, None
+    posterior = conditioned(inputs, prior.columns, say)
+    return draws_with_terms(posterior.draws, inputs.terms, seed), prior, posterior
+
+
+def conditioned(
+    inputs: "Inputs", prior: "Mapping[str, np.ndarray]", say: Callable[[str], None]
+) -> "Posterior":
+    """The posterior in the form that was asked for: of a mixture each form's on its own draws."""
+    from decision.forms import FORM, ORDER, mixture
+    from model.scenario import substitute
     from priors.posterior import condition
 
-    posterior = condition(
-        inputs.scenario_catalogue,
-        inputs.evidence,
-        inputs.scenario,
-        draws=inputs.draws,
-        seed=seed,
-        progress=say,
-    )
-    return draws_with_terms(posterior.draws, inputs.terms, seed), prior, posterior
+    def in_form(refinements: Sequence[str]) -> "Posterior":
+        return condition(
+            inputs.scenario_catalogue,
+            inputs.evidence,
+            substitute(inputs.scenario, {"refinements": refinements}),
+            forms=inputs.form.mixture,
+            draws=inputs.draws,
+            seed=inputs.request.seed,
+            progress=say,
+        )
+
+    if not inputs.form.mixture:
+        return in_form(inputs.scenario.refinements)
+    each = dict(zip(ORDER, map(in_form, inputs.form.mixture), strict=True))
+    return mixture(each, prior[FORM])
 
 
 def answer_all(
@@ -131,6 +147,8 @@ def answer_all(
     omissions: "Omissions | None",
 ) -> "list[Answer]":
     """Rank under every regime asked for."""
+    from dataclasses import replace
+
     from decision.outcomes import CHUNK, evaluate
     from decision.ranking import first_place_credit, rank_options
     from decision.summary import Answer
@@ -181,22 +199,57 @@ def answer_all(
         if len(draws) >= FEWEST_FOR_DRIVERS:
             independent = inputs.catalogue if prior is draws else None
             drivers = find_drivers(question, draws, independent)
-        answers.append(
-            Answer(
-                regime=regime,
-                question=question,
-                outcomes=outcomes,
-                ranking=ranking,
-                prior_shares=shares,
-                economics=economics,
-                costs=costs,
-                drivers=drivers,
-                influence=None
-                if omissions is None
-                else omissions.influences(question, outcomes, economics),
-            )
+        answer = Answer(
+            regime=regime,
+            question=question,
+            outcomes=outcomes,
+            ranking=ranking,
+            prior_shares=shares,
+            economics=economics,
+            costs=costs,
+            drivers=drivers,
+            influence=None
+            if omissions is None
+            else omissions.influences(question, outcomes, economics),
         )
+        others = compare_forms(inputs, answer, draws, chunk=chunk or CHUNK, jobs=jobs)
+        answers.append(replace(answer, forms=others))
     return answers
+
+
+def compare_forms(
+    inputs: "Inputs", answer: "Answer", draws: "Draws", *, chunk: int, jobs: int
+) -> "Mapping[str, Any]":
+    """What the formulas that are not used would have said."""
+    from decision.forms import describe_forms, other_forms
+    from decision.outcomes import Outcomes, evaluate
+
+    def decide(asked: "Question", columns: "Mapping[str, np.ndarray]", _: Outcomes) -> str | None:
+        if inputs.costs is None:
+            return None
+        from decision.economics import choose
+
+        request = inputs.request
+        return choose(asked, columns, inputs.costs, request.budget, request.risk_tolerance)
+
+    ranking, economics = answer.ranking, answer.economics
+    others = other_forms(
+        answer.question,
+        {**draws.columns, **answer.costs},
+        draws.chain,
+        used=inputs.form.name,
+        outcomes=answer.outcomes,
+        evaluate=lambda asked, columns: evaluate(asked, columns, chunk=chunk, jobs=jobs),
+        decide=decide,
+    )
+    return describe_forms(
+        others,
+        used=inputs.form.name,
+        source=inputs.source,
+        leader=ranking.leader.option,
+        recommended=ranking.recommended.option,
+        decision=None if economics is None else economics.chosen,
+    )
 
 
 def compute(

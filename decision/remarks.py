@@ -1,13 +1,17 @@
 """What a reader should be told about the inputs, one sentence each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from decision.costs import Costs
 from model.checks import suspicions
+from model.forms import KERNEL_SIZE, unread_fields
 from model.interventions import Intervention
 from model.parameters import BY_PATH
 from model.scenario import Scenario, to_values
 from model.scenario_file import ScenarioFile
+from model.step import size_factor
 from priors.catalogue import Catalogue
 from priors.draws import Draws
 from priors.observations import Evidence
@@ -22,10 +26,11 @@ def remarks(
 ) -> tuple[list[str], list[str]]:
     """Notes on what a scenario, its evidence and its draws leave open, and warnings."""
     notes = []
+    unread = {"n_pool", "notes", "name", *unread_fields(scenario.refinements)}
     defaulted = [
         path
         for path in scenario_file.defaulted
-        if path not in ("n_pool", "notes", "name") and not BY_PATH[path].refinement
+        if path not in unread and not BY_PATH[path].refinement
     ]
     uncertain = set(catalogue.uncertain if file_draws is None else file_draws.columns)
     silent = [path for path in defaulted if path not in uncertain]
@@ -55,7 +60,21 @@ def remarks(
                 f"The evidence has observations of {kind} 'mine', the scenario runs {kind} "
                 f"'{own}': they inform it through the population only."
             )
-    return notes, suspicions(to_values(scenario))
+    return notes, [*suspicions(to_values(scenario)), *beyond_the_peak(scenario)]
+
+
+def beyond_the_peak(scenario: Scenario) -> list[str]:
+    """A warning where kernels of the scenario's sizes would be faster than the device."""
+    if KERNEL_SIZE not in scenario.refinements:
+        return []
+    factor = float(np.max(size_factor(scenario)))
+    stated = float(np.max(scenario.kernel.kernel_efficiency))
+    if stated * factor <= 1.0:
+        return []
+    return [
+        f"kernel.kernel_efficiency is {stated:.3g} at the reference's sizes, which makes "
+        f"{stated * factor:.3g} of the peak at the scenario's: more than the device has."
+    ]
 
 
 def remarks_on_costs(costs: Costs | None) -> list[str]:
@@ -79,6 +98,26 @@ def remarks_on_costs(costs: Costs | None) -> list[str]:
         )
         notes.append(f"Charged to the horizon of {days}: {', '.join(shares)} of the cost.")
     return notes
+
+
+def unread_changes(
+    settings: Iterable[str], options: Sequence[Intervention], forms: Sequence[Sequence[str]]
+) -> list[str]:
+    """Warnings of what is set or bought although no formula reads it."""
+    unread = frozenset.intersection(*map(unread_fields, forms))
+    warnings = [
+        f"{path} is set, and the formulas used do not read it: it changes nothing."
+        for path in settings
+        if path in unread
+    ]
+    parts = {part.name: part for option in options for part in option.parts or (option,)}
+    warnings += [
+        f"{part.name} changes {path}, which the formulas used do not read: it earns nothing there."
+        for part in parts.values()
+        for path in part.paths
+        if path in unread
+    ]
+    return warnings
 
 
 def late_interventions(options: Sequence[Intervention], horizon_days: float) -> list[str]:

@@ -220,6 +220,9 @@ def provenance(
             "parameter_draws": inputs.request.parameter_draws,
             "regime": inputs.request.regime,
             "solver": inputs.request.solver,
+            "form": inputs.form.name,
+            "form_given": inputs.request.form,
+            "refinements": list(inputs.form.refinements),
             **(
                 {}
                 if inputs.costs is None

@@ -4,14 +4,15 @@ Shapes: n draws; statistics (n, s); quantities (n, q). A study's data are simula
 likelihoods that condition the posterior, so that a study is worth what its evidence would teach.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from decision.forms import FORM
 from decision.planned_studies import HOURS_PER_DAY, PlannedStudy
 from model.errors import InputError
-from model.scenario import Scenario
+from model.scenario import Scenario, substitute
 from priors.catalogue import Catalogue
 from priors.draws import uniforms
 from priors.likelihood import Likelihood
@@ -46,6 +47,8 @@ class Target:
         Draws by dotted path, (n,) each.
     seed
         Of the simulated data.
+    forms
+        Refinements by the value of column ``form``; empty where all draws have the scenario's.
     """
 
     scenario: Scenario
@@ -53,11 +56,23 @@ class Target:
     catalogue: Catalogue
     columns: Mapping[str, np.ndarray]
     seed: int
+    forms: tuple[tuple[str, ...], ...] = ()
 
     @property
     def draws(self) -> int:
         """Number of draws."""
         return len(next(iter(self.columns.values())))
+
+    def by_form(self, of: "Callable[[Target], np.ndarray]") -> np.ndarray:
+        """What a function of the target gives for each draw in its form; (n, s)."""
+        if not self.forms or FORM not in self.columns:
+            return of(self)
+        result: list[np.ndarray] = []
+        for names in self.forms:
+            scenario = substitute(self.scenario, {"refinements": names})
+            result.append(of(replace(self, scenario=scenario, forms=())))
+        refined = np.rint(self.columns[FORM]).astype(np.int64)
+        return np.asarray(np.choose(refined[:, np.newaxis], result))
 
 
 def simulate(study: PlannedStudy, size: int, target: Target) -> np.ndarray:
@@ -66,6 +81,10 @@ def simulate(study: PlannedStudy, size: int, target: Target) -> np.ndarray:
     Counts and means are sufficient; of single durations, mean and spread of their logs are. Every
     size of a study uses the same random stream, so that sizes are compared, not luck.
     """
+    return target.by_form(lambda one: _simulate(study, size, one))
+
+
+def _simulate(study: PlannedStudy, size: int, target: Target) -> np.ndarray:
     likelihood, values, _ = _prepare(study, size, target)
     rng = np.random.default_rng([target.seed, *study.name.encode()])
     data = likelihood.simulate(values, rng)
@@ -80,6 +99,10 @@ def simulate(study: PlannedStudy, size: int, target: Target) -> np.ndarray:
 
 def quantities(study: PlannedStudy, target: Target) -> np.ndarray:
     """What a study would know with endless data: its worth is bounded by theirs; (n, q)."""
+    return target.by_form(lambda one: _quantities(study, one))
+
+
+def _quantities(study: PlannedStudy, target: Target) -> np.ndarray:
     likelihood, values, population = _prepare(study, 1, target)
     if isinstance(likelihood, StepTimesLikelihood):
         shape = (target.draws, 1)

@@ -51,6 +51,8 @@ class Answer:
         Draws of uncertain costs in accelerators, by column.
     drivers
         Which parameters decide the ranking, as plain data; None where that was not asked.
+    forms
+        What the formulas that are not used would have said, as plain data; None likewise.
     influence
         What each observation does to the ranking; None where draws are of no posterior.
     """
@@ -63,6 +65,7 @@ class Answer:
     economics: Economics | None = None
     costs: Mapping[str, np.ndarray] = field(default_factory=dict)
     drivers: Mapping[str, Any] | None = None
+    forms: Mapping[str, Any] | None = None
     influence: Sequence[Influence] | None = None
 
 
@@ -100,6 +103,8 @@ def describe(
             "scale": request.at_scale,
             "overrides": dict(request.settings),
             "solver": request.solver,
+            "form": inputs.form.name,
+            "refinements": list(inputs.form.refinements),
             "draws": inputs.draws,
             "seed": request.seed,
             "source": inputs.source,
@@ -180,6 +185,7 @@ def describe_answer(answer: Answer, evidence: Evidence) -> dict[str, object]:
         "tied_draws": ranking.tied_draws,
         "effective_draws": ranking.effective_draws,
         "drivers": answer.drivers,
+        "form": answer.forms,
         "influence": None
         if influence is None
         else describe_influence(influence, answer.outcomes.options, evidence),

@@ -16,6 +16,7 @@ import numpy as np
 
 from decision.costs import Costs
 from decision.delivery import State
+from decision.forms import parts_by_form
 from decision.outcomes import CHUNK, Question, baseline_of, options_on
 from model.interventions import apply
 from model.ledger import productive_accelerators
@@ -94,9 +95,9 @@ def utilities(
             amounts[:, index] = costs.of(option, columns, draws)
     if budget is None:
         budget = float(expected.max())
-    pools = Pools.of(question, columns, draws)
     spent = budget - amounts
     values = np.empty(amounts.shape)
+    pools = pools_of(question, columns, draws)
     for start in range(0, draws, chunk):
         rows = np.arange(start, min(start + chunk, draws))
         part = pools.take(rows)
@@ -187,6 +188,61 @@ class Pools:
         if states and not (idle > 0).any():
             return total
         return np.asarray(total + idle * productive_at(self.baseline, pools, planned_for=planned))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixedPools:
+    """The same where draws differ in their form of the model.
+
+    Parameters
+    ----------
+    parts
+        Rows of each form, ascending, and their pools.
+    draws
+        n.
+    """
+
+    parts: tuple[tuple[np.ndarray, Pools], ...]
+    draws: int
+
+    def take(self, rows: np.ndarray) -> "MixedPools":
+        """The same on some of the draws."""
+        place = np.full(self.draws, -1)
+        place[rows] = np.arange(rows.size)
+        parts = []
+        for own, pools in self.parts:
+            kept = np.flatnonzero(place[own] >= 0)
+            if kept.size:
+                parts.append((place[own[kept]], pools.take(kept)))
+        return MixedPools(parts=tuple(parts), draws=rows.size)
+
+    def value(self, option: int, added: np.ndarray) -> np.ndarray:
+        """See :meth:`Pools.value`."""
+        result = np.empty((self.draws, added.shape[1]))
+        amounts = np.broadcast_to(added, result.shape)
+        for rows, pools in self.parts:
+            result[rows] = pools.value(option, amounts[rows])
+        return result
+
+
+type AnyPools = Pools | MixedPools
+
+
+def pools_of(question: Question, columns: Mapping[str, Value], draws: int) -> AnyPools:
+    """Pools of a question on draws, each in its form.
+
+    Raises
+    ------
+    InputError
+        If an intervention makes an impossible scenario on some draw.
+    """
+    parts = parts_by_form(question, columns)
+    if not parts:
+        return Pools.of(question, columns, draws)
+    return MixedPools(
+        parts=tuple((rows, Pools.of(asked, some, rows.size)) for rows, asked, some in parts),
+        draws=draws,
+    )
 
 
 def productive_at(

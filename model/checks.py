@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from model.errors import Problem
+from model.forms import GATED_SHAPE
 from model.numerics import Value
 
 MAX_WORLD = 1_000_000_000
@@ -12,6 +13,9 @@ MAX_WORLD = 1_000_000_000
 
 PARAMETER_COUNT_TOLERANCE = 0.15
 """Published counts differ from the shape's by biases, norms and tied embeddings: a few percent."""
+
+GATED_COUNT_TOLERANCE = 0.02
+"""What is left to biases, norms and tied embeddings once the feed-forward is known to be gated."""
 
 
 def contradictions(values: Mapping[str, Value], *, source: str) -> list[Problem]:
@@ -89,7 +93,15 @@ def suspicions(values: Mapping[str, Value]) -> list[str]:
     found = []
     expected = _parameter_counts(values)
     stated = values["model.n_params"]
-    if expected and all(abs(count / stated - 1) > PARAMETER_COUNT_TOLERANCE for count in expected):
+    if expected and GATED_SHAPE in values["refinements"]:
+        if abs(expected[1] / stated - 1) > GATED_COUNT_TOLERANCE:
+            found.append(
+                f"model.n_params is {stated:.4g}, but the shape with gated feed-forward and "
+                f"{values['model.n_kv_heads']} key-value heads gives {expected[1]:.4g}"
+            )
+    elif expected and all(
+        abs(count / stated - 1) > PARAMETER_COUNT_TOLERANCE for count in expected
+    ):
         found.append(
             f"model.n_params is {stated:.3g}, but the shape gives {expected[0]:.3g} "
             f"(gated feed-forward {expected[1]:.3g})"

@@ -29,7 +29,16 @@ from model.scenario import Scenario, coerce, substitute, with_values
 DO_NOTHING = "do_nothing"
 """Name of the option that changes nothing; it is in every ranking."""
 
-_POOL_FIELDS = ("n_pool", "parallelism.dp", "window_days", "name", "stack", "fleet", "notes")
+_POOL_FIELDS = (
+    "n_pool",
+    "parallelism.dp",
+    "window_days",
+    "name",
+    "stack",
+    "fleet",
+    "refinements",
+    "notes",
+)
 _REPLANNED = (
     "reliability.spare_fraction",
     "reliability.stranded_fraction",
@@ -176,6 +185,16 @@ def read_interventions(
         )
     ]
     problems += _unusable(interventions, source)
+    problems += [
+        Problem(
+            source=source,
+            path=f"{regime.name}.refinements",
+            message="a regime cannot change the formulas",
+            remedy="state them in the scenario, or use --form",
+        )
+        for regime in regimes
+        if "refinements" in regime.overrides
+    ]
     if not content.get("interventions") and not problems:
         problems.append(Problem(source=source, path="interventions", message="the list is empty"))
     if problems:

@@ -119,3 +119,62 @@ def poisson_cdf(k: Value, mean: Value) -> Value:
     open_ = ~certain
     result[open_] = np.where(k[open_] > 0, special.gammaincc(k[open_], mean[open_]), 0.0)
     return result
+
+
+def erlang_loss(k: Value, load: Value) -> Value:
+    """Probability that k units are all in use under an offered load, Erlang's loss formula.
+
+    B(k, a) = (a^k/k!)/(1 + a + … + a^k/k!) = e^{−a}·a^k/k!/Q(k + 1, a); 1 at k = 0.
+
+    Parameters
+    ----------
+    k
+        Number of units, integral, at least 0.
+    load
+        Mean number in use if there were enough, at least 0. Broadcast against ``k``.
+
+    Returns
+    -------
+    Value
+        Probability, in the broadcast shape (a scalar 0.0 where it is below 1e-20 everywhere).
+
+    Notes
+    -----
+    Far more load than units underflows both parts of the quotient. There B = 1/(a·f), f Legendre's
+    continued fraction of the incomplete gamma function over e^{−a}·a^{k + 1}.
+    """
+    if is_graph(k, load):
+        tensor = _tensor()
+        positive = tensor.maximum(load, _TINY)
+        log_term = k * tensor.log(positive) - positive - tensor.gammaln(k + 1.0)
+        tail = tensor.gammaincc(k + 1.0, positive)
+        usual = tensor.exp(log_term) / tensor.maximum(tail, _TINY)
+        return tensor.where(tail > _UNDERFLOW, usual, _overloaded(k, positive))
+    certain = k >= 3.0 * load + 25.0
+    if np.all(certain):
+        return 0.0
+    k, load, certain = np.broadcast_arrays(k, load, certain)
+    result = np.zeros(k.shape)
+    units, offered = k[~certain] * 1.0, np.maximum(load[~certain], _TINY)
+    tail = special.gammaincc(units + 1.0, offered)
+    term = np.exp(units * np.log(offered) - offered - special.gammaln(units + 1.0))
+    usual = tail > _UNDERFLOW
+    loss = np.divide(term, tail, out=np.ones_like(tail), where=usual)
+    loss[~usual] = _overloaded(units[~usual], offered[~usual])
+    result[~certain] = loss
+    return result[()]
+
+
+_TINY = 1e-300
+_UNDERFLOW = 1e-200
+
+_DEPTH = 6
+"""Depth of the continued fraction: exact to rounding where the tail is below ``_UNDERFLOW``."""
+
+
+def _overloaded(k: Value, load: Value) -> Value:
+    """Erlang's loss where the load exceeds the units by far, by a continued fraction."""
+    fraction = load - k + 2.0 * _DEPTH
+    for step in range(_DEPTH, 0, -1):
+        fraction = load - k + 2.0 * (step - 1) + step * (k - step + 1.0) / fraction
+    return fraction / load

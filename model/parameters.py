@@ -10,10 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from model.errors import Problem
+from model.errors import Problem, nearest
+from model.forms import NAMES
 from model.numerics import Value
 
-type Kind = Literal["real", "integer", "text", "choice", "flag"]
+type Kind = Literal["real", "integer", "text", "choice", "flag", "names"]
 
 REQUIRED = object()
 """Marks a field that a file must state."""
@@ -36,7 +37,7 @@ class Field:
     lower, upper
         Allowed range, inclusive unless ``lower_open``.
     choices
-        Allowed texts of a ``choice``.
+        Allowed texts of a ``choice``, and of each of the ``names``.
     default
         Value where a file is silent; ``REQUIRED`` where it must not be.
     nullable
@@ -72,6 +73,8 @@ class Field:
         """The allowed values in words."""
         if self.kind == "choice":
             text = "one of " + ", ".join(self.choices)
+        elif self.kind == "names":
+            text = "a list of names among " + ", ".join(self.choices)
         elif self.kind in ("text", "flag"):
             text = {"text": "text", "flag": "true or false"}[self.kind]
         else:
@@ -137,6 +140,16 @@ def _fraction(path: str, meaning: str, default: float) -> Field:
     return _real(path, "1", meaning, upper=1.0, default=default)
 
 
+def _half_size(path: str, of: str, default: float) -> Field:
+    return _real(
+        path,
+        "1",
+        f"{of} at which kernels reach half of their efficiency; read by kernel_size",
+        upper=1e6,
+        default=default,
+    )
+
+
 def _count(
     path: str,
     meaning: str,
@@ -190,6 +203,15 @@ FIELDS: tuple[Field, ...] = (
         default="strong",
     ),
     _count("max_global_batch_seqs", "ceiling of the batch under weak scaling", default=8192),
+    Field(
+        path="refinements",
+        kind="names",
+        unit="",
+        meaning="formulas that replace published ones; none: the published model",
+        choices=NAMES,
+        default=(),
+        refinement=True,
+    ),
     Field(path="notes", kind="text", unit="", meaning="free text", default=""),
     Field(path="model.name", kind="text", unit="", meaning="name of the model", default=""),
     _count("model.n_layers", "transformer layers", upper=100_000),
@@ -307,6 +329,11 @@ FIELDS: tuple[Field, ...] = (
     ),
     _duration("reliability.checkpoint_write_s", "time to write a checkpoint", 20.0),
     _fraction("reliability.checkpoint_blocking_fraction", "share of the write that blocks", 1.0),
+    _duration(
+        "reliability.durability_lag_s",
+        "from the end of a write until it can be restored; read by async_checkpoint",
+        0.0,
+    ),
     _duration("reliability.repair_time_s", "time to repair a node", 3600.0, upper=1e9),
     _fraction("reliability.spare_fraction", "spares over the job's accelerators", 0.03),
     _real(
@@ -315,6 +342,11 @@ FIELDS: tuple[Field, ...] = (
         "jitter of a rank's step time, sd over mean",
         upper=10,
         default=0.02,
+    ),
+    _fraction(
+        "reliability.persistent_share",
+        "share of the jitter's variance that stays with a rank; read by persistent_ranks",
+        0.5,
     ),
     _fraction("reliability.failslow_prob_per_node", "probability that a node is slow", 0.0),
     _real(
@@ -329,6 +361,9 @@ FIELDS: tuple[Field, ...] = (
     _positive(
         "kernel.kernel_efficiency", "1", "achieved share of the peak in kernels", 1.0, 0.5706
     ),
+    _half_size("kernel.half_hidden", "hidden width", 1000.0),
+    _half_size("kernel.half_width", "hidden width of a tensor-parallel rank", 370.0),
+    _half_size("kernel.half_tokens", "tokens of a microbatch", 50.0),
 )
 
 BY_PATH: dict[str, Field] = {field.path: field for field in FIELDS}
@@ -372,7 +407,23 @@ def check_value(field: Field, value: Value, *, source: str) -> Problem | None:
         return None if valid else wrong(repr(value))
     if field.kind == "flag":
         return None if isinstance(value, bool) else wrong(repr(value))
+    if field.kind == "names":
+        return _check_names(field, value, source)
     return _check_number(field, value, wrong)
+
+
+def _check_names(field: Field, value: Value, source: str) -> Problem | None:
+    """Check a list of names."""
+    listed = isinstance(value, list | tuple)
+    unknown = [name for name in value if name not in field.choices] if listed else [value]
+    if not unknown:
+        return None
+    return Problem(
+        source=source,
+        path=field.path,
+        message=f"got {', '.join(map(repr, unknown))}",
+        remedy=nearest(str(unknown[0]), field.choices),
+    )
 
 
 def _check_number(field: Field, value: Value, wrong: Callable[[str], Problem]) -> Problem | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.errors import InputError
+from model.forms import WHOLE_MICROBATCHES
 from model.ledger import productive_accelerators
 from model.numerics import Value
 from model.scenario import Scenario, substitute
@@ -112,6 +113,21 @@ def sampling_grid(base: int, *, ceiling: int) -> np.ndarray:
         x *= GROWTH
         sizes.append(min(round(x), ceiling))
     return np.unique(np.array(sizes, dtype=np.int64))
+
+
+def step_sizes(scenario: Scenario, base: int, *, ceiling: int) -> np.ndarray:
+    """Data-parallel sizes above the base from which replicas run one microbatch less.
+
+    With whole microbatches and a global batch that stays, throughput jumps there and falls a
+    little up to the next: ceil(batch/(micro_batch·k)) for k microbatches, k = 1, 2, ….
+    """
+    plan = scenario.parallelism
+    if WHOLE_MICROBATCHES not in scenario.refinements or scenario.scaling_mode == "weak":
+        return np.empty(0, dtype=np.int64)
+    sequences = int(np.min(plan.global_batch_seqs)) / int(np.min(plan.micro_batch))
+    counts = np.arange(1, int(np.ceil(sequences / base)))
+    sizes = np.ceil(sequences / counts).astype(np.int64)
+    return np.unique(sizes[(sizes > base) & (sizes <= min(ceiling, sequences))])
 
 
 def scaling_curve(scenario: Scenario, sizes: np.ndarray) -> Curve:

@@ -6,6 +6,7 @@ Integers of the plan may be arrays along axis 1 where several plans are evaluate
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -89,9 +90,11 @@ class Reliability:
     checkpoint_interval_s: Value
     checkpoint_write_s: Value
     checkpoint_blocking_fraction: Value
+    durability_lag_s: Value
     repair_time_s: Value
     spare_fraction: Value
     straggler_cv: Value
+    persistent_share: Value
     failslow_prob_per_node: Value
     failslow_slowdown: Value
     stranded_fraction: Value
@@ -102,6 +105,9 @@ class Kernel:
     """How well kernels use the device."""
 
     kernel_efficiency: Value
+    half_hidden: Value
+    half_width: Value
+    half_tokens: Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +121,7 @@ class Scenario:
     window_days: Value
     scaling_mode: str
     max_global_batch_seqs: Value
+    refinements: tuple[str, ...]
     notes: str
     model: Model
     accelerator: Accelerator
@@ -152,15 +159,20 @@ class Scenario:
         return self.window_days * 86400.0
 
     def value(self, path: str) -> Value:
-        """The value at a dotted path."""
-        target: object = self
-        for part in path.split("."):
-            target = getattr(target, part)
-        return target
+        """The value at a dotted path of the table."""
+        return _VALUE[path](self)
+
+
+_VALUE = {field.path: attrgetter(field.path) for field in FIELDS}
 
 
 def coerce(field: Field, value: Value) -> Value:
-    """Read a number written as text and an integer written as a float; leave the rest alone."""
+    """Read a number or names written as text, an integer written as a float; leave the rest.
+
+    Names that are valid are put in the order of their table.
+    """
+    if field.kind == "names":
+        return _names(field, value)
     if field.kind not in ("real", "integer") or value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -175,6 +187,15 @@ def coerce(field: Field, value: Value) -> Value:
     if field.kind == "real" and isinstance(value, int):
         return float(value)
     return value
+
+
+def _names(field: Field, value: Value) -> Value:
+    if isinstance(value, str):
+        value = [name.strip() for name in value.split(",") if name.strip() not in ("", "none")]
+    if not isinstance(value, list | tuple | set | frozenset):
+        return value
+    unknown = tuple(name for name in value if name not in field.choices)
+    return unknown or tuple(name for name in field.choices if name in value)
 
 
 def to_values(scenario: Scenario) -> dict[str, Value]:

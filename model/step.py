@@ -6,15 +6,23 @@ results are (draws, pools), and what does not depend on the plan stays (draws, 1
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from model.collectives import Network, Tier, all_gather, all_reduce
-from model.numerics import Value, log, maximum, sqrt, where
-from model.placement import place_group
+from model.forms import (
+    BUBBLE_COMMUNICATION,
+    KERNEL_SIZE,
+    OVERLAP_WINDOW,
+    SELECTIVE_RECOMPUTE,
+    UNEVEN_STAGES,
+    WHOLE_MICROBATCHES,
+)
+from model.numerics import Value, ceil, maximum, where
 from model.scenario import Scenario
+from model.stragglers import synchronised
+from model.traffic import communication_past_windows, exposed_communication
 
-ZERO_STAGE_OF_PARAMETERS = 3
-"""The ZeRO stage that shards parameters, which must then be gathered."""
+REFERENCE_SIZES = (16_384.0, 2_048.0, 8_192.0)
+"""Hidden width, hidden/tp and tokens of a microbatch at which kernel efficiency is stated."""
+
+_BUBBLE = frozenset({BUBBLE_COMMUNICATION, UNEVEN_STAGES, WHOLE_MICROBATCHES})
 
 RECOMPUTE_FACTOR = {"none": 1.0, "selective": 1.10, "full": 4.0 / 3.0}
 """FLOPs with recomputed activations over FLOPs without."""
@@ -50,127 +58,148 @@ class Step:
         return self.compute_s / self.total_s
 
 
-def network_of(scenario: Scenario) -> Network:
-    """Achieved bandwidths and latencies of the three tiers."""
-    topology, device = scenario.topology, scenario.accelerator
-    to_bytes = 1e9 * topology.net_efficiency / 8.0
-    nic = device.nic_bw_gbps * to_bytes
-    return Network(
-        scaleup=Tier(device.scaleup_bw_gbps * to_bytes, topology.alpha_scaleup_us * 1e-6),
-        pod=Tier(nic, topology.alpha_pod_us * 1e-6),
-        cross_pod=Tier(
-            nic / maximum(1.0, topology.oversubscription), topology.alpha_xpod_us * 1e-6
-        ),
-    )
-
-
 def nominal_flops_per_token(scenario: Scenario) -> Value:
     """Model FLOPs of a token: 6·n_params + 12·n_layers·seq_len·hidden·0.5 (causal attention)."""
     model = scenario.model
     return 6.0 * model.n_params + 12.0 * model.n_layers * model.seq_len * model.hidden * 0.5
 
 
+def attention_flops_per_token(scenario: Scenario) -> Value:
+    """Those of them that are scores and weighted values: 12·n_layers·seq_len·hidden·0.5."""
+    model = scenario.model
+    return 12.0 * model.n_layers * model.seq_len * model.hidden * 0.5
+
+
+def recompute_factor(scenario: Scenario) -> Value:
+    """FLOPs with recomputed activations over FLOPs without.
+
+    Published: 1, 1.10 for selective, 4/3 for full. Refined: selective repeats the forward third
+    of attention, so that its factor is 1 + attention/(3·all).
+
+    References
+    ----------
+    Korthikanti et al. 2022, section 5.
+    """
+    kind = scenario.parallelism.recompute
+    if kind == "selective" and SELECTIVE_RECOMPUTE in scenario.refinements:
+        share = attention_flops_per_token(scenario) / nominal_flops_per_token(scenario)
+        return 1.0 + share / 3.0
+    return RECOMPUTE_FACTOR[kind]
+
+
 def microbatches(scenario: Scenario) -> Value:
-    """Microbatches of a replica in one step, at least 1, fractions allowed."""
+    """Published microbatches of a replica in one step, at least 1, fractions allowed."""
     plan = scenario.parallelism
     return maximum(1.0, plan.global_batch_seqs / plan.dp / plan.micro_batch)
+
+
+def whole_microbatches(scenario: Scenario) -> Value:
+    """Refined: microbatches of the busiest replica, whole."""
+    plan = scenario.parallelism
+    return maximum(1.0, ceil(plan.global_batch_seqs / (plan.dp * plan.micro_batch)))
 
 
 def compute_time(scenario: Scenario) -> Value:
     """Seconds of kernels: FLOPs with recomputation over what all ranks achieve."""
     plan, model = scenario.parallelism, scenario.model
     tokens = plan.global_batch_seqs * model.seq_len
-    flops = nominal_flops_per_token(scenario) * tokens * RECOMPUTE_FACTOR[plan.recompute]
-    achieved = scenario.accelerator.peak_flops_bf16 * scenario.kernel.kernel_efficiency
+    flops = nominal_flops_per_token(scenario) * tokens * recompute_factor(scenario)
+    efficiency = scenario.kernel.kernel_efficiency
+    if KERNEL_SIZE in scenario.refinements:
+        efficiency = efficiency * size_factor(scenario)
+    achieved = scenario.accelerator.peak_flops_bf16 * efficiency
     return flops / achieved / scenario.world
 
 
-def exposed_communication(scenario: Scenario) -> Value:
-    """Seconds of communication that computation does not hide.
+def size_factor(scenario: Scenario) -> Value:
+    """Refined: kernel efficiency over that of kernels of the reference's sizes.
 
-    Each kind of traffic is exposed by 1 − its overlap:
-
-    TP: 4·(n_layers/pp)·m all-reduces of A; CP: 3·(n_layers/pp)·m all-gathers of
-    2·A·n_kv_heads/n_heads; PP: 2·m transfers of A; DP: one all-reduce of the gradients, with
-    ZeRO 3 also an all-gather of the parameters. A = micro_batch·(seq_len/cp)·hidden·act_bytes.
+    The product of n/(n + half) over hidden width, its part on a tensor-parallel rank and tokens of
+    a microbatch, divided by the same product at the reference's 16,384, 2,048 and 8,192: so
+    ``kernel_efficiency`` keeps its meaning there, and a half size of 0 changes nothing.
 
     References
     ----------
-    Nanyonga 2026, section 2 of the published definitions.
+    Hockney 1983: half-performance length.
     """
-    plan, model, topology = scenario.parallelism, scenario.model, scenario.topology
-    network = network_of(scenario)
-    where_ = {"scaleup_domain": topology.scaleup_domain, "pod_size": topology.pod_size}
-    layers, batches = model.n_layers / plan.pp, microbatches(scenario)
-    activation = plan.micro_batch * (model.seq_len / plan.cp) * model.hidden * plan.act_bytes
-    shard = model.n_params / (plan.tp * plan.pp)
-
-    tensor = 4.0 * layers * all_reduce(activation, place_group(plan.tp, 1, **where_), network)
-    context = (
-        3.0
-        * layers
-        * all_gather(
-            2.0 * activation * model.n_kv_heads / model.n_heads,
-            place_group(plan.cp, plan.tp, **where_),
-            network,
-        )
+    plan, model, kernel = scenario.parallelism, scenario.model, scenario.kernel
+    sizes = (
+        model.hidden,
+        model.hidden / plan.tp,
+        plan.micro_batch * (model.seq_len / plan.cp),
     )
-    pipeline = pipeline_handoff(scenario, activation, network)
-    placed = place_group(plan.dp, scenario.replica, **where_)
-    data = all_reduce(shard * plan.grad_bytes, placed, network)
-    if np.any(plan.zero_stage >= ZERO_STAGE_OF_PARAMETERS):
-        parameters = all_gather(shard * plan.act_bytes, placed, network)
-        data = data + where(plan.zero_stage >= ZERO_STAGE_OF_PARAMETERS, parameters, 0.0)
-
-    per_microbatch = (
-        tensor * (1.0 - plan.overlap_tp)
-        + context * (1.0 - plan.overlap_cp)
-        + pipeline * (1.0 - plan.overlap_pp)
-    )
-    return per_microbatch * batches + data * (1.0 - plan.overlap_dp)
+    halves = (kernel.half_hidden, kernel.half_width, kernel.half_tokens)
+    factor: Value = 1.0
+    for size, reference, half in zip(sizes, REFERENCE_SIZES, halves, strict=True):
+        factor = factor * ((1.0 + half / reference) / (1.0 + half / size))
+    return factor
 
 
-def pipeline_handoff(scenario: Scenario, activation: Value, network: Network) -> Value:
-    """Seconds of one microbatch's hand-offs: 2·(A/b + alpha), nothing without a pipeline.
+def stage_pace(scenario: Scenario) -> Value:
+    """Refined: work of the slowest pipeline stage over that of the mean stage, at least 1.
 
-    The tier is the pod's, even inside one scale-up domain, or the cross-pod one where the
-    pipeline spans pods.
+    A stage holds floor or ceil(n_layers/pp) layers; the output layer, e layers' worth of FLOPs,
+    lies on the last one, which is a short one if there is any:
+    max(ceil(n_layers/pp), floor(n_layers/pp) + e)·pp/(n_layers + e). e = 0 without a vocabulary.
     """
-    plan, topology = scenario.parallelism, scenario.topology
-    placed = place_group(
-        plan.pp,
-        plan.tp * plan.cp,
-        scaleup_domain=topology.scaleup_domain,
-        pod_size=topology.pod_size,
-    )
-    within, across = (
-        activation / tier.bandwidth + tier.latency for tier in (network.pod, network.cross_pod)
-    )
-    return where(plan.pp > 1, 2.0 * where(placed.cross_pod > 1, across, within), 0.0)
+    model, stages = scenario.model, scenario.parallelism.pp
+    layers, output = model.n_layers, 0.0
+    if model.vocab is not None:
+        head = 6.0 * model.hidden * model.vocab
+        output = layers * head / maximum(nominal_flops_per_token(scenario) - head, head)
+    slowest = maximum(-(-layers // stages), layers // stages + output)
+    return where(stages > 1, slowest * stages / (layers + output), 1.0)
 
 
-def synchronisation_tax(scenario: Scenario) -> Value:
-    """Step time with the slowest rank over step time without, at least 1.
+def refined_bubble(
+    scenario: Scenario, compute: Value, within: Value, batches: Value, fractional: Value
+) -> Value:
+    """Seconds a rank of the pipeline idles, by the refinements of the bubble.
 
-    (1 + cv·sqrt(2 ln world))·(1 + (slowdown − 1)(1 − (1 − p)^nodes)), nodes whole.
+    The busiest rank of the slowest stage runs m slots of one microbatch, (pp − 1)/v of idling
+    beside: pace·(m + (pp − 1)/v)·slot, less what the mean rank computes and communicates.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    compute
+        Computation of the mean rank.
+    within
+        Exposed communication of a microbatch, part of a slot with ``bubble_communication``.
+    batches
+        Microbatches of the busiest replica, m.
+    fractional
+        Microbatches of the mean replica.
     """
-    reliability = scenario.reliability
-    world = scenario.world
-    straggler = 1.0 + reliability.straggler_cv * sqrt(2.0 * log(world))
-    nodes = world // scenario.accelerator.accelerators_per_node
-    slow = 1.0 - (1.0 - reliability.failslow_prob_per_node) ** nodes
-    return straggler * (1.0 + (reliability.failslow_slowdown - 1.0) * slow)
+    plan, names = scenario.parallelism, scenario.refinements
+    slots = batches + (plan.pp - 1) / maximum(1, plan.interleave_factor)
+    wire = within if BUBBLE_COMMUNICATION in names else 0.0
+    pace = stage_pace(scenario) if UNEVEN_STAGES in names else 1.0
+    return pace * slots * (compute / fractional + wire) - (compute + wire * batches)
 
 
 def healthy_step(scenario: Scenario) -> Step:
     """Time of a step in which nothing fails, split by what it is spent on."""
-    plan = scenario.parallelism
+    plan, names = scenario.parallelism, scenario.refinements
     compute = compute_time(scenario)
-    communication = exposed_communication(scenario)
-    interleave = maximum(1, plan.interleave_factor)
-    bubble = compute * ((plan.pp - 1) / (microbatches(scenario) * interleave))
+    fractional = batches = microbatches(scenario)
+    if WHOLE_MICROBATCHES in names:
+        batches = whole_microbatches(scenario)
+    if OVERLAP_WINDOW in names:
+        exposed = communication_past_windows(
+            scenario, compute / fractional, batches, recompute_factor(scenario)
+        )
+    else:
+        exposed = exposed_communication(scenario, batches)
+    communication = exposed.total
+    if _BUBBLE.isdisjoint(names):
+        interleave = maximum(1, plan.interleave_factor)
+        bubble = compute * ((plan.pp - 1) / (batches * interleave))
+    else:
+        bubble = refined_bubble(scenario, compute, exposed.within, batches, fractional)
     untaxed = compute + communication + bubble
-    total = untaxed * synchronisation_tax(scenario)
+    total = synchronised(scenario, untaxed, communication)
     return Step(
         compute_s=compute,
         communication_s=communication,

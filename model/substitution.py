@@ -25,6 +25,7 @@ from model.scaling import (
     replicas_of_pool,
     sampling_grid,
     scaling_curve,
+    step_sizes,
 )
 from model.scenario import Scenario, take
 
@@ -50,7 +51,8 @@ class Substitution:
         throughput, −inf where no smaller pool falls to it. ``published``: 0 for every loss.
     marginal
         Productive accelerators that one more accelerator brings, over the next data-parallel
-        step; shape (n, 1), NaN where there is no larger realisable size. Negative past the peak.
+        step, or with whole microbatches up to the next that saves one; shape (n, 1), NaN where
+        there is no such size. Negative past the peak.
     """
 
     sea: np.ndarray
@@ -95,7 +97,7 @@ def substitute_options(
         sizes = _sizes_from(scenario, pool)
         curve = _curve_from(scenario, pool, baseline, sizes[:NEAR])
         sea = _exact(scenario, curve, sizes, baseline, treated)
-    return Substitution(sea=sea, marginal=_marginal(curve))
+    return Substitution(sea=sea, marginal=_marginal(scenario, curve))
 
 
 def marginal_accelerator(scenario: Scenario) -> float:
@@ -115,11 +117,16 @@ def informal_equivalent(baseline: Ledger, treated: Ledger) -> np.ndarray:
     return np.asarray((before - after) / baseline.scenario.window_s)
 
 
-def _marginal(curve: Curve) -> np.ndarray:
-    if curve.dp.size == 1:
+def _marginal(scenario: Scenario, curve: Curve) -> np.ndarray:
+    """Slope to the next size, or to the next at which replicas run one microbatch less."""
+    base = int(curve.dp[0])
+    steps = step_sizes(scenario, base, ceiling=CEILING * base)
+    later = np.flatnonzero(curve.dp == steps[0]) if steps.size else np.array([1])
+    if curve.dp.size == 1 or not later.size:
         return np.full((curve.productive.shape[0], 1), np.nan)
-    rise = curve.productive[:, 1:2] - curve.productive[:, :1]
-    return np.asarray(rise / (curve.pool[:, 1:2] - curve.pool[:, :1]))
+    following = slice(later[0], later[0] + 1)
+    rise = curve.productive[:, following] - curve.productive[:, :1]
+    return np.asarray(rise / (curve.pool[:, following] - curve.pool[:, :1]))
 
 
 def _published(
@@ -139,7 +146,9 @@ def _sizes_from(scenario: Scenario, pool: np.ndarray) -> np.ndarray:
     base = int(np.min(scenario.parallelism.dp))
     if scenario.n_pool is not None:
         base = int(np.max(replicas_of_pool(scenario, pool)))
-    return sampling_grid(base, ceiling=CEILING * base)
+    grid = sampling_grid(base, ceiling=CEILING * base)
+    steps = step_sizes(scenario, base, ceiling=CEILING * base)
+    return np.union1d(grid, steps) if steps.size else grid
 
 
 def _curve_of_draws(scenario: Scenario, sizes: np.ndarray, draws: int) -> Curve:

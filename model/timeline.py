@@ -7,6 +7,7 @@ Shapes: a scenario's real fields are scalars, (n,) or (n, 1); R replicates; acco
 The loop goes over events, and only over the timelines that have not reached their end.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +15,9 @@ import numpy as np
 from scipy import special
 
 from model.errors import InputError
+from model.forms import ASYNC_CHECKPOINT, DETECTION_BLOCKED, REPAIR_QUEUE
 from model.numerics import Value
+from model.repair_queue import RepairQueue
 from model.scenario import Scenario
 
 SECONDS_PER_DAY = 86_400.0
@@ -95,6 +98,8 @@ class Timeline:
         Restarts, with the wait for a repair.
     failures
         Interruptions of the job.
+    detection_blocked
+        Whether the time until detection counts as restart, not as discarded.
     """
 
     window_s: np.ndarray
@@ -104,11 +109,12 @@ class Timeline:
     detection_s: np.ndarray
     restart_s: np.ndarray
     failures: np.ndarray
+    detection_blocked: bool = False
 
     @property
     def discarded_s(self) -> np.ndarray:
-        """Lost work and the time until detection."""
-        return np.asarray(self.lost_s + self.detection_s)
+        """Lost work, and the time until detection unless that is blocked."""
+        return self.lost_s if self.detection_blocked else np.asarray(self.lost_s + self.detection_s)
 
     @property
     def replicates(self) -> int:
@@ -130,6 +136,7 @@ class _Job(NamedTuple):
     detection_s: np.ndarray
     restart_s: np.ndarray
     repair_s: np.ndarray
+    lag_s: np.ndarray
     spares: np.ndarray
     wait_probability: np.ndarray
     window_s: np.ndarray
@@ -203,6 +210,7 @@ def simulate(
     # Finished timelines are put here, so that the loop works on whole arrays of open ones.
     ledger = np.empty_like(booked)
 
+    repairs = _repair_queue(scenario, job, process)
     open_ = np.arange(window.size)
     while open_.size:
         running, checkpoint, lost, detection, restart, failures = booked
@@ -210,7 +218,9 @@ def simulate(
         fails = gap < left
         alive = np.minimum(gap, left)
         period = job.interval_s + job.write_s
-        durable = np.floor(alive / period)
+        # A failure undoes what was taken less than a lag ago.
+        settled = np.where(fails, np.maximum(alive - job.lag_s, 0.0), alive)
+        durable = np.floor(settled / period)
         tail = alive - durable * period
         running += durable * job.interval_s
         checkpoint += durable * job.write_s
@@ -221,31 +231,42 @@ def simulate(
         detecting = np.minimum(job.detection_s, left)
         detection += detecting
         left -= detecting
-        restarting = np.minimum(_restarts(job, process, generator), left)
+        restarts = (
+            _restarts(job, process, generator)
+            if repairs is None
+            else _queued_restarts(job, repairs, open_, window[open_] - left, generator)
+        )
+        restarting = np.minimum(restarts, left)
         restart += restarting
         left -= restarting
 
         if left.min() <= 0.0:
             going = left > 0.0
             ended = ~going
-            kept = np.where(fails, 0.0, np.minimum(tail, job.interval_s))[ended]
+            unfinished = np.where(fails, 0.0, tail)[ended]
+            kept = np.minimum(unfinished, job.interval_s[ended])
             running[ended] += kept
-            checkpoint[ended] += np.where(fails, 0.0, tail)[ended] - kept
+            checkpoint[ended] += unfinished - kept
             ledger[:, open_[ended]] = booked[:, ended]
             booked, left, mean_gap = booked[:, going], left[going], mean_gap[going]
             job = _Job(*(column[going] for column in job))
             open_ = open_[going]
 
     accounts = dict(zip(_ACCOUNTS, ledger, strict=True))
+    _check_conservation(accounts, window)
+    return Timeline(
+        window_s=configurations.window_s,
+        **{name: account.reshape(shape) for name, account in accounts.items()},
+        detection_blocked=DETECTION_BLOCKED in scenario.refinements,
+    )
+
+
+def _check_conservation(accounts: Mapping[str, np.ndarray], window: np.ndarray) -> None:
     total = sum(account for name, account in accounts.items() if name != "failures")
     worst = np.max(np.abs(total / window - 1.0))
     if not worst <= CONSERVATION_TOLERANCE:
         message = f"the timeline is not conserved: relative error {worst:.3g}"
         raise ArithmeticError(message)
-    return Timeline(
-        window_s=configurations.window_s,
-        **{name: account.reshape(shape) for name, account in accounts.items()},
-    )
 
 
 def _job(scenario: Scenario) -> _Job:
@@ -256,8 +277,15 @@ def _job(scenario: Scenario) -> _Job:
     job_rate = np.asarray(field.failure_rate_per_job_day) / SECONDS_PER_DAY
     rate = node_rate + job_rate
     write = field.checkpoint_write_s * field.checkpoint_blocking_fraction
+    background: Value = 0.0
+    lag: Value = 0.0
+    if ASYNC_CHECKPOINT in scenario.refinements:
+        background = field.checkpoint_write_s - write
+        lag = background + field.durability_lag_s
     # u = min(1/2, λ·repair·per node / job accelerators); what is not a node's takes none away.
     down = np.minimum(0.5, node_rate * field.repair_time_s * per_node / scenario.world)
+    if REPAIR_QUEUE in scenario.refinements:
+        down = np.zeros_like(down)
     window = scenario.window_days * SECONDS_PER_DAY * (1.0 - down)
     spares = np.floor(field.spare_fraction * scenario.pool / per_node)
     columns = np.broadcast_arrays(
@@ -268,10 +296,11 @@ def _job(scenario: Scenario) -> _Job:
                 job_rate,
                 field.failure_rate_dispersion,
                 write,
-                _interval(field.checkpoint_interval_s, write, rate, window),
+                _interval(field.checkpoint_interval_s, write, rate, window, background),
                 field.detect_time_s,
                 field.restart_time_s,
                 field.repair_time_s,
+                lag,
                 spares,
                 1.0 - _free(spares, node_rate * field.repair_time_s),
                 window,
@@ -281,15 +310,21 @@ def _job(scenario: Scenario) -> _Job:
     return _Job(*columns)
 
 
-def _interval(given: Value, write: Value, rate: Value, window: Value) -> np.ndarray:
+def _interval(
+    given: Value, write: Value, rate: Value, window: Value, background: Value
+) -> np.ndarray:
     """Time between checkpoints: as given, else Daly's optimum max(60, sqrt(2wM) − w).
 
-    One that the window cannot hold is as good as none: it is cut, so that it stays finite.
+    It is at least what a write goes on for in the background, and that, or a minute, where nothing
+    of it blocks. One that the window cannot hold is as good as none: it is cut, so that it stays
+    finite.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         mttf = np.divide(1.0, rate)
         root = np.divide(np.sqrt(np.multiply(2.0, write)), np.sqrt(rate))
-    optimum = np.maximum(60.0, np.where(np.asarray(write) > 0, root - write, mttf))
+    free = np.where(np.asarray(background) > 0, 0.0, mttf)
+    optimum = np.maximum(60.0, np.where(np.asarray(write) > 0, root - write, free))
+    optimum = np.maximum(optimum, background)
     interval = optimum if given is None else np.where(np.isnan(given), optimum, given)
     return np.asarray(np.minimum(interval, 2.0 * window))
 
@@ -329,6 +364,41 @@ def _standard_gaps(
         return np.asarray(generator.standard_exponential(count))
     mean = special.gamma(1.0 + 1.0 / process.weibull_shape)
     return np.asarray(generator.weibull(process.weibull_shape, count) / mean)
+
+
+def _repair_queue(scenario: Scenario, job: _Job, process: FailureProcess) -> RepairQueue | None:
+    """The spares of every timeline under repair, None for the published expectation.
+
+    Raises
+    ------
+    InputError
+        If nodes fail together, which the queue does not know.
+    """
+    if REPAIR_QUEUE not in scenario.refinements:
+        return None
+    if process.nodes_per_failure != 1.0:
+        raise InputError.single(
+            message=f"got {process.nodes_per_failure}, the repair queue takes nodes one at a time",
+            source="failure process",
+            path="nodes_per_failure",
+            remedy="leave out repair_queue",
+        )
+    return RepairQueue(job.spares)
+
+
+def _queued_restarts(
+    job: _Job,
+    repairs: RepairQueue,
+    which: np.ndarray,
+    now: np.ndarray,
+    generator: np.random.Generator,
+) -> np.ndarray:
+    """Time from detection to the first step, with the wait where a node failed."""
+    failed = np.ones(which.size, dtype=bool)
+    if job.job_rate_per_s.any():
+        rate = job.node_rate_per_s + job.job_rate_per_s
+        failed = generator.random(rate.size) * rate < job.node_rate_per_s
+    return np.asarray(job.restart_s + repairs.waits(which, now, job.repair_s, failed))
 
 
 def _restarts(job: _Job, process: FailureProcess, generator: np.random.Generator) -> np.ndarray:

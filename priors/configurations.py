@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from model.forms import PERSISTENT_RANKS
 from model.ledger import achieved_flops_per_accelerator
 from model.numerics import Value, is_graph, sqrt, where
 from model.recovery import recover
@@ -87,7 +88,8 @@ class Configurations:
         """Seconds of the healthy step, and spread of its time from step to step.
 
         The spread is that of the maximum over Gaussian ranks, untaxed·cv·π/sqrt(12·ln(world)):
-        the Gumbel scale is cv·untaxed/sqrt(2 ln world), its sd π/sqrt(6) times that.
+        the Gumbel scale is cv·untaxed/sqrt(2 ln world), its sd π/sqrt(6) times that. Of a jitter
+        that stays with its rank in part, only the rest varies from step to step.
 
         Returns
         -------
@@ -102,9 +104,10 @@ class Configurations:
             totals.append(step.total_s)
             # A job of one rank waits for nobody; its spread is not asked for.
             ranks = np.maximum(scenario.world, 2)
-            spreads.append(
-                untaxed * scenario.reliability.straggler_cv * (np.pi / sqrt(12.0 * np.log(ranks)))
-            )
+            jitter = scenario.reliability.straggler_cv
+            if PERSISTENT_RANKS in scenario.refinements:
+                jitter = jitter * sqrt(1.0 - scenario.reliability.persistent_share)
+            spreads.append(untaxed * jitter * (np.pi / sqrt(12.0 * np.log(ranks))))
         return self._in_order(totals), self._in_order(spreads)
 
     def flops_per_accelerator(self, values: Value) -> Value:
@@ -164,11 +167,12 @@ def lay_out(observations: Sequence[Measured], population: Population) -> Configu
     population
         Systems of every parameter.
     """
-    groups: dict[tuple[str, bool], list[int]] = {}
+    groups: dict[tuple[str, bool, bool, bool], list[int]] = {}
     for position, item in enumerate(observations):
         scenario = item.setting.scenario
         automatic = scenario.reliability.checkpoint_interval_s is None
-        key = (scenario.parallelism.recompute, automatic)
+        plan = scenario.parallelism
+        key = (plan.recompute, automatic, plan.sequence_parallel, scenario.model.vocab is None)
         groups.setdefault(key, []).append(position)
     return Configurations(
         groups=tuple(

@@ -23,6 +23,7 @@ RECOVERY_PATHS = (
     "reliability.checkpoint_interval_s",
     "reliability.checkpoint_write_s",
     "reliability.checkpoint_blocking_fraction",
+    "reliability.durability_lag_s",
     "reliability.repair_time_s",
     "reliability.spare_fraction",
     "reliability.stranded_fraction",

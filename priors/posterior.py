@@ -28,6 +28,7 @@ from priors.diagnostics import (
 )
 from priors.draws import Draws, make_draws
 from priors.entry import pack, unpack
+from priors.forms import catalogue_in_form, evidence_in_form
 from priors.hypotheses import verdicts, with_hypotheses
 from priors.importance import LeftOut
 from priors.left_out import leave_out_each
@@ -113,6 +114,7 @@ def condition(
     *,
     draws: int,
     seed: int,
+    forms: Sequence[Sequence[str]] = (),
     cache: bool = True,
     progress: Progress | None = None,
     thresholds: Thresholds | None = None,
@@ -126,11 +128,14 @@ def condition(
     evidence
         Observations. Without any, the draws are the prior's and nothing is sampled.
     scenario
-        The target: its stack and fleet are what is learnt about.
+        The target: its stack and fleet are what is learnt about, in its form of the model.
     draws
         How many to keep, exactly.
     seed
         Not negative. Same inputs and seed, same draws.
+    forms
+        Sets of refinements that the draws are for besides the scenario's: fields that one of them
+        reads keep their priors.
     cache
         Whether to look for the posterior on disk, and to keep it there.
     progress
@@ -155,6 +160,8 @@ def condition(
         )
     tell = progress or (lambda _: None)
     thresholds = thresholds or Thresholds()
+    catalogue = catalogue_in_form(catalogue, scenario.refinements, *forms)
+    evidence = evidence_in_form(evidence, scenario.refinements)
     population = plan_population(
         catalogue,
         evidence,
@@ -169,6 +176,7 @@ def condition(
             "evidence": evidence.digest,
             "stack": scenario.stack,
             "fleet": scenario.fleet,
+            "refinements": list(scenario.refinements),
             "seed": seed,
             "draws": draws,
             "thresholds": repr(thresholds),
@@ -406,7 +414,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from model.scenario import with_values
+    from model.forms import form_name, read_forms
+    from model.scenario import substitute, with_values
     from model.scenario_file import read_scenario
     from priors.catalogue import read_catalogue
     from priors.evidence import DEFAULT, read_evidence
@@ -414,12 +423,24 @@ def _run(options: argparse.Namespace) -> int:
 
     scenario = read_scenario(options.scenario).scenario
     changes = _changes(options.set)
+    if options.form is not None and "refinements" in changes:
+        raise InputError.single(
+            message="a form is a set of refinements, and --set states another",
+            source="--form",
+            path=options.form,
+            remedy="leave out the one or the other",
+        )
     scenario = with_values(scenario, changes, source="--set")
-    catalogue = read_catalogue(options.priors)
+    if options.form is not None:
+        refinements = read_forms()[options.form].refinements
+        scenario = substitute(scenario, {"refinements": refinements})
+    catalogue = catalogue_in_form(read_catalogue(options.priors), scenario.refinements)
     known = {path: float(scenario.value(path)) for path in changes if path in catalogue.entries}
     catalogue = catalogue.with_fixed(known)
     evidence = read_evidence(options.evidence or [DEFAULT], scenario=options.scenario)
-    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet)
+    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet).with_fixed(
+        {path: float(scenario.value(path)) for path in changes if path in catalogue.hypotheses}
+    )
     out: Path | None = options.out
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError.single(
@@ -447,6 +468,9 @@ def _run(options: argparse.Namespace) -> int:
             ) from None
     # Elsewhere than on a terminal nothing is cut to the width of one.
     console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    if scenario.refinements:
+        named = ", ".join(scenario.refinements)
+        console.print(f"Formulas: {form_name(scenario.refinements)} ({named})\n")
     for part in render(found, catalogue, evidence, scenario):
         console.print(part)
     converged = found.diagnostics.converged
@@ -495,6 +519,11 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="PATH=VALUE",
         help="a value that is known, repeatable; evidence is conditioned on it",
+    )
+    add(
+        "--form",
+        choices=("published", "refined"),
+        help="formulas that predict the evidence; default: as the scenario says",
     )
     add("--out", type=Path, metavar="FILE", help="also save the posterior as netCDF here")
     add(

@@ -33,6 +33,9 @@ TARGET_ACCEPT = 0.95
 HYPOTHESIS_ACCEPT = 0.99
 """A rate per job and a rate per node trade off along a curve that ends where one is none."""
 
+HYPOTHESIS_ADAPTATION = "low_rank"
+"""Follows such a curve in a third of the steps of an adaptation along the axes."""
+
 STATISTICS = ("diverging", "depth", "n_steps", "step_size", "mean_tree_accept", "energy")
 """Statistics of the sampler that are kept."""
 
@@ -143,7 +146,7 @@ def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int
         seed=seed,
         save_warmup=False,
         progress_bar=False,
-        target_accept=target_accept_of(population),
+        **_adaptation(population),
     )
     chains = {str(name): np.asarray(trace.posterior[name]) for name in trace.posterior.data_vars}
     shape = next(iter(chains.values())).shape[:2]
@@ -164,12 +167,12 @@ def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int
     )
 
 
-def target_accept_of(population: Population) -> float:
-    """The acceptance that the geometry of the posterior needs."""
-    hypothesised = population.catalogue.uncertain
-    if JOB_RATE in hypothesised or RATE_DISPERSION in hypothesised:
-        return HYPOTHESIS_ACCEPT
-    return TARGET_ACCEPT
+def _adaptation(population: Population) -> dict[str, Any]:
+    """What the geometry of the posterior needs."""
+    uncertain = population.catalogue.uncertain
+    if JOB_RATE in uncertain or RATE_DISPERSION in uncertain:
+        return {"target_accept": HYPOTHESIS_ACCEPT, "adaptation": HYPOTHESIS_ADAPTATION}
+    return {"target_accept": TARGET_ACCEPT}
 
 
 def chain_draws_for(draws: int) -> int:

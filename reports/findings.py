@@ -326,3 +326,53 @@ def source_of_draws(question: Mapping[str, Any], notation: Notation) -> str:
         return "from the priors alone, no evidence"
     evidence = ", ".join(f'"{notation.name(str(name))}"' for name in question["evidence"])
     return f"from the posterior (priors updated by the evidence {evidence})"
+
+
+FAR_APART = 2.0
+"""Factor between an option's gains under two forms from which it is told."""
+
+
+def formulas(answer: Answer, notation: Notation) -> str:
+    """Which formulas were used, and what others say; empty where the run does not tell."""
+    form = answer.get("form")
+    if not form:
+        return ""
+    used, effective = form["used"], answer["effective_draws"]
+    sentences = []
+    if used != "mixed":
+        sentences.append(f"The {used} formulas are used.")
+    for other in form["others"]:
+        share = notation.share_in_words(other["p_first"], other["p_first_mcse"], effective)
+        leader = named(other["leader"], notation)
+        too = "too " if other["leader"] == answer["leader"] else ""
+        text = f"With the {other['form']} ones {leader} {too}ranks first most often ({share})"
+        if other["recommended"] != answer["recommended"]:
+            text += f", and {named(other['recommended'], notation)} is expected to gain most"
+        if other["decision"] is not None:
+            text += f"; at the costs they choose {named(other['decision'], notation)}"
+        sentences.append(text + ".")
+        sentences += _farthest(answer, other, notation)
+    if not form["same_leader"]:
+        sentences.insert(0, "Which formulas are right decides who ranks first.")
+    return " ".join(sentences)
+
+
+def _farthest(answer: Answer, other: Mapping[str, Any], notation: Notation) -> list[str]:
+    """The option whose gain differs most between two forms, where that is material."""
+    gains = {one["option"]: one["gain_mean"] for one in other["options"]}
+    material = answer["separation"]["material"] if answer["separation"] else 0.0
+    apart = [
+        (abs(gains[one["option"]] - one["gain_mean"]), one)
+        for one in answer["options"]
+        if abs(gains[one["option"]] - one["gain_mean"]) > material
+        and not 1 / FAR_APART <= gains[one["option"]] / (one["gain_mean"] or 1.0) <= FAR_APART
+    ]
+    if not apart:
+        return []
+    one = max(apart, key=lambda pair: pair[0])[1]
+    here = notation.amount(one["gain_mean"], one["gain_mcse"])
+    there = notation.amount(gains[one["option"]], one["gain_mcse"])
+    return [
+        f"They differ most on {named(one['option'], notation)}: {here} productive accelerators, "
+        f"and {there} with the {other['form']} ones."
+    ]

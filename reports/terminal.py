@@ -358,6 +358,7 @@ def _remarks(
     if not compact and summary["question"]["source"] != "prior":
         yield from _prior_against_posterior(summary, answer)
     for text in (
+        findings.formulas(answer, TERMINAL),
         findings.ties(answer, TERMINAL),
         findings.past_peak(answer, TERMINAL),
         findings.few_draws(answer, TERMINAL),

@@ -34,6 +34,10 @@ SECTIONS = {
         module="studies.performance.commands",
         summary="whole commands: starts, cold and cached runs, memory against draws",
     ),
+    "forms": Section(
+        module="studies.performance.forms",
+        summary="the refined formulas against the published ones, on one core",
+    ),
     "map": Section(
         module="studies.performance.map",
         summary="the decision map: cost of a draw, 144 cells on two cores, memory of 1,000 cells",

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from decision.forms import FORM
 from decision.outcomes import Question
 from priors.catalogue import Catalogue
 from priors.draws import Draws
@@ -119,7 +120,8 @@ def quick_drivers(
     held = fit_copula(
         {path: fewer.columns[path] for path in own}, independent=catalogue is not None
     )
-    leading = [name for name in leading_factors(effects) if name in own][:SWITCHED]
+    leading = [name for name in leading_factors(effects) if name in own and name != FORM]
+    leading = leading[:SWITCHED]
     return {
         "method": effects.method,
         "index": effects.index,

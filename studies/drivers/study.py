@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from decision.forms import FORM
 from decision.outcomes import Question
 from decision.ranking import winners
 from model.errors import InputError
@@ -203,7 +204,7 @@ def study_question(
         notes += told
     say("switching values and regions")
     recommended = question.options[int(outcomes.gain.mean(axis=0).argmax())]
-    leading = [name for name in leading_factors(effects[0][1]) if name in columns]
+    leading = [name for name in leading_factors(effects[0][1]) if name in columns and name != FORM]
     dependent = catalogue is None and dependent_pairs(columns, draws.chain)
     readings = (SET, LEARNT) if dependent else (SET,)
     winner, _ = winners(outcomes)

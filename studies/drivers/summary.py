@@ -74,6 +74,8 @@ def content_of(
             "scenario": inputs.scenario.name,
             "accelerators": int(baseline.world),
             "draws": len(draws),
+            "form": inputs.form.name,
+            "refinements": list(inputs.form.refinements),
             "source": source,
             "source_words": words[source],
             "seed": inputs.request.seed,

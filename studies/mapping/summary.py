@@ -94,6 +94,8 @@ def describe_map(
             "draws": 1 if found.source == "point" else first.draws,
             "doublings": found.doublings,
             "solver": first.request.solver,
+            "form": first.form.name,
+            "refinements": list(first.form.refinements),
             "seed": first.request.seed,
         },
         "columns": _axis(grid.columns),

@@ -6,6 +6,7 @@ import pytest
 
 from model.checks import suspicions
 from model.errors import InputError
+from model.forms import unread_fields
 from model.parameters import FIELDS
 from model.scenario import to_values, with_values
 from model.scenario_file import read_scenario, scenario_from_mapping
@@ -69,7 +70,7 @@ def test_scenario_reads_numbers_as_published_and_defaults_optional_sections(
 @pytest.mark.parametrize("name", ["reference_405b_16k", "llama3_405b_8k", "llama3_405b_16k"])
 def test_shipped_scenarios_are_complete_and_unsuspicious(name: str) -> None:
     read = read_scenario(name)
-    assert set(read.defaulted) <= {"n_pool", "notes"}
+    assert set(read.defaulted) <= {"n_pool", "notes", "refinements", *unread_fields(())}
     assert suspicions(to_values(read.scenario)) == []
 
 

@@ -94,7 +94,13 @@ def test_timeline_shares_no_code_with_the_renewal_expectations() -> None:
     tree = ast.parse(Path(model.timeline.__file__).read_text(encoding="utf-8"))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     ours = {name for name in imported if name.startswith("model")}
-    assert ours == {"model.errors", "model.numerics", "model.scenario"}
+    assert ours == {
+        "model.errors",
+        "model.forms",
+        "model.numerics",
+        "model.repair_queue",
+        "model.scenario",
+    }
 
 
 def test_timeline_books_every_second_of_the_window(timeline: Timeline) -> None:

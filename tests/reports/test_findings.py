@@ -201,3 +201,69 @@ def test_doing_nothing_reads_as_words_and_opens_with_a_capital():
 def test_source_of_draws_is_named(question, expected):
     asked = summary(clear_winner(), question=question)["question"]
     assert findings.source_of_draws(asked, TEXT) == expected
+
+
+def in_forms(other: dict, **form: object) -> dict:
+    """A split decision whose other form says something else."""
+    base = split_decision()
+    told = {
+        "form": "refined",
+        "weight": 0.5,
+        "draws": 4000,
+        "leader": base["leader"],
+        "p_first": 0.5,
+        "p_first_mcse": 0.01,
+        "p_first_used": 0.5,
+        "recommended": base["recommended"],
+        "gain_used": 1.0,
+        "gain_best": 1.0,
+        "decision": None,
+        "options": [
+            {"option": one["option"], "p_first": 0.0, "gain_mean": one["gain_mean"]}
+            for one in base["options"]
+        ],
+        **other,
+    }
+    base["form"] = {
+        "used": "published",
+        "basis": "the other form on the same draws",
+        "others": [told],
+        "same_leader": told["leader"] == base["leader"],
+        "same_recommendation": True,
+        "same_decision": None,
+        **form,
+    }
+    return base
+
+
+def test_formulas_that_agree_are_told_in_one_sentence() -> None:
+    answer = in_forms({})
+    text = findings.formulas(answer, TEXT)
+    assert text.startswith("The published formulas are used. With the refined ones ")
+    assert f"{answer['leader']} too ranks first most often (50 ± 1%)." in text
+    assert "decides" not in text
+    assert "differ most" not in text
+
+
+def test_formulas_that_disagree_say_so_first() -> None:
+    base = split_decision()
+    other = next(o["option"] for o in base["options"] if o["option"] != base["leader"])
+    text = findings.formulas(in_forms({"leader": other, "decision": other}), TEXT)
+    assert text.startswith("Which formulas are right decides who ranks first.")
+    assert f"With the refined ones {other} ranks first most often" in text
+    assert f"at the costs they choose {other}" in text
+
+
+def test_option_that_the_forms_value_differently_is_named() -> None:
+    base = split_decision()
+    options = [
+        {"option": one["option"], "p_first": 0.0, "gain_mean": one["gain_mean"]}
+        for one in base["options"]
+    ]
+    options[1]["gain_mean"] *= 0.1
+    text = findings.formulas(in_forms({"options": options}), TEXT)
+    assert f"They differ most on {options[1]['option']}: " in text
+
+
+def test_formulas_of_a_run_that_does_not_tell_are_not_spoken_of() -> None:
+    assert findings.formulas(split_decision(), TEXT) == ""

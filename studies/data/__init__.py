@@ -1,0 +1,1 @@
+"""Published measurements that predictions are compared with, one document a set."""

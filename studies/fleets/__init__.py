@@ -1,0 +1,1 @@
+"""Failures of published fleets: counts, rates and ETTR predicted from the other fleets."""

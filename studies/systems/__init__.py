@@ -1,0 +1,1 @@
+"""Step times of published training systems: predicted from the others, and scored."""
