@@ -28,7 +28,15 @@ COMMANDS = {
     ),
     "memo": Command(
         module="reports.memo",
-        summary="write the memo and figures of a finished run again",
+        summary="write the memo of a finished run again: PDF, HTML, Markdown, figures",
+    ),
+    "page": Command(
+        module="reports.page",
+        summary="write one HTML page on which the costs and prices of a run can be moved",
+    ),
+    "compare": Command(
+        module="studies.compare",
+        summary="say what changed since an earlier run, and which input moved the results",
     ),
     "posterior": Command(
         module="priors.posterior",

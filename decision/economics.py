@@ -24,6 +24,7 @@ from decision.outcomes import Outcomes, Question
 from decision.precision import Layout, mean_error, quantile
 from decision.ranking import QUANTILES
 from decision.utility import Utilities, pools_of, utilities
+from model.substitution import ROUNDING
 
 BEYOND_ERROR = 2.0
 """Standard errors from which simulation tells a net benefit from none."""
@@ -225,13 +226,7 @@ def appraise(
     layout = Layout.of(chain, outcomes.draws)
     appraisals = _appraisals(found, outcomes, layout, risk_tolerance)
     admissible = found.admissible
-    merit = np.array(
-        [
-            (one.certainty_equivalent or one.utility).value if one.feasible else -np.inf
-            for one in appraisals
-        ]
-    )
-    order = sorted(admissible, key=lambda k: (-merit[k], k))
+    order = order_of_merit(found, risk_tolerance)
     lead = None
     if len(order) > 1:
         difference = found.values[:, order[0]] - found.values[:, order[1]]
@@ -286,11 +281,25 @@ def choose(
 ) -> str:
     """The option that :func:`appraise` would choose, and nothing else."""
     found = utilities(question, columns, costs, budget)
-    if risk_tolerance is None:
-        merit = found.values.mean(axis=0)
-    else:
+    return found.options[order_of_merit(found, risk_tolerance)[0]]
+
+
+def order_of_merit(found: Utilities, risk_tolerance: float | None) -> list[int]:
+    """Options that the budget pays, best first, the first listed where the rest is rounding.
+
+    The largest certainty equivalent at a stated risk tolerance, else the largest expected utility.
+    """
+    merit = found.values.mean(axis=0)
+    if risk_tolerance is not None:
         merit = risk.certainty_equivalent(found.values, risk_tolerance)
-    return found.options[int(np.where(found.feasible, merit, -np.inf).argmax())]
+    left = [int(k) for k in found.admissible]
+    order = []
+    while left:
+        best = max(merit[k] for k in left)
+        first = next(k for k in left if merit[k] >= best - ROUNDING * abs(best))
+        left.remove(first)
+        order.append(first)
+    return order
 
 
 def _appraisals(

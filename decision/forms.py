@@ -135,6 +135,12 @@ def parts_by_form(
     return parts
 
 
+NOT_TOLD = (
+    "what each observation does, and whether it is as the model expects, depends on the formulas: "
+    "--form published and --form refined each tell"
+)
+
+
 def mixture(posteriors: "Mapping[str, Posterior]", form: np.ndarray) -> "Posterior":
     """The posterior of each form on the draws that have it.
 
@@ -160,7 +166,7 @@ def mixture(posteriors: "Mapping[str, Posterior]", form: np.ndarray) -> "Posteri
             f"{posterior.draws.source} ({name} formulas)" for name, posterior in posteriors.items()
         ),
     )
-    notes = dict.fromkeys((*first.notes, *second.notes))
+    notes = dict.fromkeys((*first.notes, *second.notes, NOT_TOLD))
     digest = "".join(posterior.digest for posterior in posteriors.values())
 
     def build() -> Any:
@@ -178,6 +184,8 @@ def mixture(posteriors: "Mapping[str, Posterior]", form: np.ndarray) -> "Posteri
         notes=tuple(notes),
         netcdf=None,
         build=build,
+        left_out=(),
+        checks=(),
     )
 
 

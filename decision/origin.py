@@ -14,13 +14,16 @@ _PACKAGES = ("model", "priors", "decision", "studies", "reports")
 
 def versions() -> dict[str, str]:
     """Versions of what a number depends on."""
-    found = {}
-    for name in VERSIONED:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    return {name: _version(name) for name in VERSIONED}
+
+
+@cache
+def _version(name: str) -> str:
+    """Version of a distribution, which takes a while to find."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
 
 
 @cache

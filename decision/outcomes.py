@@ -19,8 +19,9 @@ from model.scaling import at_scale
 from model.scenario import Scenario, stack, substitute, take, with_values
 from model.substitution import ROUNDING, Solver, substitute_options
 
-CHUNK = 2048
-"""Draws of a chunk: the working set of the scaling curve stays near a megabyte a formula."""
+CHUNK = 8192
+"""Draws of a chunk. What is evaluated on many pools at once is cut smaller, to the cache; searches
+that leave few draws to look at cost least in few calls."""
 
 COST_PREFIX = "cost."
 """Columns of draws that are costs begin with this."""

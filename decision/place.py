@@ -51,6 +51,36 @@ def beside(directory: Path) -> Iterator[Path]:
             shutil.rmtree(partial, ignore_errors=True)
 
 
+def write_file(file: Path, text: str) -> None:
+    """Write a file beside its place and move it there: it is complete or as it was.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    file = file.absolute()
+    partial = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=file.parent, prefix=f".{file.name}-", delete=False
+        ) as handle:
+            partial = Path(handle.name)
+            handle.write(text)
+        partial.chmod(0o666 & ~_umask())
+        partial.replace(file)
+    except OSError as error:
+        raise InputError.single(
+            message=f"cannot be written ({error.strerror or error})",
+            source="--out",
+            path=str(file),
+            remedy="name a file in a directory you may write to",
+        ) from None
+    finally:
+        if partial is not None:
+            partial.unlink(missing_ok=True)
+
+
 def put_in_place(partial: Path, directory: Path) -> None:
     """Move a whole directory to its place, instead of nothing or of an older one."""
     directory = directory.absolute()

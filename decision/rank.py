@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from decision.inputs import Inputs
+    from decision.omissions import Omissions
     from decision.outcomes import Question
     from decision.summary import Answer
     from priors.catalogue import Catalogue
@@ -96,27 +97,17 @@ def draw(
 
     What is uncertain about interventions is drawn beside the parameters: no evidence bears on it.
     """
-    from dataclasses import replace
-
-    from decision.terms import draw_terms
+    from decision.terms import draws_with_terms
     from priors.draws import prior_draws
 
     seed = inputs.request.seed
-
-    def beside(draws: "Draws") -> "Draws":
-        if not inputs.terms:
-            return draws
-        return replace(
-            draws, columns={**draws.columns, **draw_terms(inputs.terms, len(draws), seed)}
-        )
-
     if inputs.file_draws is not None:
-        return beside(inputs.file_draws), None, None
+        return draws_with_terms(inputs.file_draws, inputs.terms, seed), None, None
     prior = prior_draws(inputs.catalogue, inputs.draws, seed)
     if inputs.source == "prior":
         return prior, prior, None
     posterior = conditioned(inputs, prior.columns, say)
-    return beside(posterior.draws), prior, posterior
+    return draws_with_terms(posterior.draws, inputs.terms, seed), prior, posterior
 
 
 def conditioned(
@@ -153,6 +144,7 @@ def answer_all(
     jobs: int,
     advance: Callable[[int], None],
     find_drivers: "Callable[[Question, Draws, Catalogue | None], Mapping[str, Any]]",
+    omissions: "Omissions | None",
 ) -> "list[Answer]":
     """Rank under every regime asked for."""
     from dataclasses import replace
@@ -216,6 +208,9 @@ def answer_all(
             economics=economics,
             costs=costs,
             drivers=drivers,
+            influence=None
+            if omissions is None
+            else omissions.influences(question, outcomes, economics),
         )
         others = compare_forms(inputs, answer, draws, chunk=chunk or CHUNK, jobs=jobs)
         answers.append(replace(answer, forms=others))
@@ -261,7 +256,7 @@ def compute(
     options: argparse.Namespace,
     inputs: "Inputs",
     directory: Path,
-    render: Callable[[Mapping[str, Any], Path], None],
+    render: Callable[[Mapping[str, Any], Path], object],
     find_drivers: "Callable[[Question, Draws, Catalogue | None], Mapping[str, Any]]",
 ) -> Mapping[str, Any]:
     """Draw, rank and write the run; returns its summary."""
@@ -277,6 +272,11 @@ def compute(
         total = inputs.draws * len(inputs.questions)
         compared = prior is not None and prior is not draws
         progress.start(f"ranking {inputs.draws:,} draws", total * (2 if compared else 1))
+        omissions = None
+        if posterior is not None and posterior.left_out:
+            from decision.omissions import Omissions
+
+            omissions = Omissions(inputs, draws, posterior.left_out, say=progress.say)
         answers = answer_all(
             inputs,
             draws,
@@ -285,6 +285,7 @@ def compute(
             jobs=options.jobs,
             advance=progress.advance,
             find_drivers=find_drivers,
+            omissions=omissions,
         )
         progress.say("writing the run")
         summary = describe(inputs, answers, draws, prior, posterior)
@@ -329,13 +330,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     summary: Mapping[str, Any] | None
     summary = find_run(directory, inputs.digest, force=options.force)
     if summary is None:
-        from reports.figures import write_figures
-        from reports.memo import render_memo
-
-        def render(content: Mapping[str, Any], target: Path) -> None:
-            (target / "memo.md").write_text(render_memo(content), encoding="utf-8")
-            (target / "figures").mkdir()
-            write_figures(content, target / "figures")
+        from reports.memo import write_memo
 
         def find_drivers(
             question: "Question", draws: "Draws", priors: "Catalogue | None"
@@ -346,7 +341,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return quick_drivers(question, draws, priors, seed=options.seed, budget=budget)
 
         check_writable(directory)
-        summary = compute(options, inputs, directory, render, find_drivers)
+        summary = compute(options, inputs, directory, write_memo, find_drivers)
     if options.format == "json":
         import json
 

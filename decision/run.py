@@ -76,7 +76,7 @@ def write_run(
     summary: Mapping[str, Any],
     posterior: "Posterior | None",
     wall_time_s: float,
-    render: Callable[[Mapping[str, Any], Path], None],
+    render: Callable[[Mapping[str, Any], Path], object],
 ) -> None:
     """Write a run beside its place and move it there when it is whole.
 
@@ -221,6 +221,7 @@ def provenance(
             "regime": inputs.request.regime,
             "solver": inputs.request.solver,
             "form": inputs.form.name,
+            "form_given": inputs.request.form,
             "refinements": list(inputs.form.refinements),
             **(
                 {}

@@ -12,6 +12,8 @@ import numpy as np
 
 from decision.economics import Economics
 from decision.economics_summary import ECONOMICS_COLUMNS, describe_economics, economics_row
+from decision.evidence_summary import describe_evidence, describe_influence
+from decision.influence import Influence
 from decision.inputs import Inputs
 from decision.origin import git_commit, versions
 from decision.outcomes import FATES, Outcomes, Question, as_owned, baseline_of
@@ -21,6 +23,7 @@ from model.ledger import account
 from model.parameters import BY_PATH
 from model.substitution import marginal_accelerator
 from priors.draws import Draws
+from priors.observations import Evidence
 
 if TYPE_CHECKING:
     from priors.diagnostics import Diagnostics
@@ -50,6 +53,8 @@ class Answer:
         Which parameters decide the ranking, as plain data; None where that was not asked.
     forms
         What the formulas that are not used would have said, as plain data; None likewise.
+    influence
+        What each observation does to the ranking; None where draws are of no posterior.
     """
 
     regime: str
@@ -61,6 +66,7 @@ class Answer:
     costs: Mapping[str, np.ndarray] = field(default_factory=dict)
     drivers: Mapping[str, Any] | None = None
     forms: Mapping[str, Any] | None = None
+    influence: Sequence[Influence] | None = None
 
 
 def describe(
@@ -109,8 +115,9 @@ def describe(
         },
         "notes": [*inputs.notes, *(posterior.notes if posterior is not None else ())],
         "warnings": list(inputs.warnings),
-        "answers": [describe_answer(answer) for answer in answers],
+        "answers": [describe_answer(answer, inputs.evidence) for answer in answers],
         "parameters": _parameters(inputs, draws, prior),
+        "evidence": None if posterior is None else describe_evidence(inputs.evidence, posterior),
         "sampler": None if posterior is None else _sampler(posterior.diagnostics),
         "provenance": {
             "version": versions()["fundworthy"],
@@ -157,9 +164,9 @@ def _parameters(inputs: Inputs, draws: Draws, prior: Draws | None) -> list[dict[
     return rows
 
 
-def describe_answer(answer: Answer) -> dict[str, object]:
+def describe_answer(answer: Answer, evidence: Evidence) -> dict[str, object]:
     """One regime's answer as plain data."""
-    ranking = answer.ranking
+    ranking, influence = answer.ranking, answer.influence
     descriptions = {i.name: i.description for i in answer.question.interventions}
     economics = answer.economics
     return {
@@ -179,6 +186,9 @@ def describe_answer(answer: Answer) -> dict[str, object]:
         "effective_draws": ranking.effective_draws,
         "drivers": answer.drivers,
         "form": answer.forms,
+        "influence": None
+        if influence is None
+        else describe_influence(influence, answer.outcomes.options, evidence),
         **({} if economics is None else {"economics": describe_economics(economics)}),
     }
 

@@ -16,7 +16,7 @@ from model.interventions import DELIVERED, Intervention
 from model.parameters import BY_PATH, Field
 from priors.catalogue import Catalogue, Entry
 from priors.distributions import Prior, Range
-from priors.draws import uniforms
+from priors.draws import Draws, uniforms
 from priors.elicitation import read_prior
 from priors.families import Floats
 
@@ -140,3 +140,10 @@ def with_terms(catalogue: Catalogue, terms: Sequence[Term]) -> Catalogue:
 def draw_terms(terms: Sequence[Term], draws: int, seed: int) -> dict[str, np.ndarray]:
     """Draws of the uncertain quantities by column, the same as those of the joined catalogue."""
     return {term.column: term.prior.quantile(uniforms(term.column, draws, seed)) for term in terms}
+
+
+def draws_with_terms(draws: Draws, terms: Sequence[Term], seed: int) -> Draws:
+    """Draws with those of what is uncertain about interventions beside them."""
+    if not terms:
+        return draws
+    return replace(draws, columns={**draws.columns, **draw_terms(terms, len(draws), seed)})

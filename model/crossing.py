@@ -16,6 +16,10 @@ PEAK_MARGIN = 1e-3
 """Between two sizes 7% apart the curve's peak rises above the larger by less than this share."""
 
 
+PIECE = 32_768
+"""Values of Π evaluated at once: the dozens of intermediate arrays stay in the cache."""
+
+
 def first_at_or_above(curve: Curve, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Index of the first sample that reaches each target, and whether one does; (n, K)."""
     index = np.empty(target.shape, dtype=np.int64)
@@ -141,6 +145,16 @@ class _Probe:
 
     def at(self, row: np.ndarray, dp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Pool and Π of draws ``row`` at sizes ``dp``; all of shape (pairs,)."""
+        if row.size <= PIECE:
+            return self._at(row, dp)
+        pieces = [
+            self._at(row[start : start + PIECE], dp[start : start + PIECE])
+            for start in range(0, row.size, PIECE)
+        ]
+        pool, productive = zip(*pieces, strict=True)
+        return np.concatenate(pool), np.concatenate(productive)
+
+    def _at(self, row: np.ndarray, dp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values = {
             path: column.take(row) if column.size > 1 else column[0]
             for path, column in self.columns.items()

@@ -9,7 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from model.crossing import climb, climb_past_samples, descend, first_at_or_above, interpolate
+from model.crossing import (
+    PIECE,
+    climb,
+    climb_past_samples,
+    descend,
+    first_at_or_above,
+    interpolate,
+)
 from model.ledger import Ledger, account
 from model.scaling import (
     CEILING,
@@ -145,12 +152,26 @@ def _sizes_from(scenario: Scenario, pool: np.ndarray) -> np.ndarray:
 
 
 def _curve_of_draws(scenario: Scenario, sizes: np.ndarray, draws: int) -> Curve:
-    """The curve with a row for each draw, also where all draws have the same."""
-    curve = scaling_curve(scenario, sizes)
-    shape = (draws, curve.dp.size)
-    return Curve(
-        curve.dp, np.broadcast_to(curve.pool, shape), np.broadcast_to(curve.productive, shape)
-    )
+    """The curve with a row for each draw, also where all draws have the same.
+
+    Draws are taken in pieces whose intermediate results stay in the cache.
+    """
+    rows = max(1, PIECE // max(1, sizes.size))
+    if draws <= rows:
+        curves = [scaling_curve(scenario, sizes)]
+    else:
+        pieces = (slice(start, start + rows) for start in range(0, draws, rows))
+        curves = [scaling_curve(take(scenario, piece), sizes) for piece in pieces]
+    first = curves[0]
+    if len(curves) == 1 or (first.pool.shape[0] == 1 and first.productive.shape[0] == 1):
+        pool, productive = first.pool, first.productive
+    else:
+        pool, productive = (
+            np.concatenate([getattr(curve, name) for curve in curves])
+            for name in ("pool", "productive")
+        )
+    shape = (draws, first.dp.size)
+    return Curve(first.dp, np.broadcast_to(pool, shape), np.broadcast_to(productive, shape))
 
 
 def _curve_from(
@@ -162,6 +183,16 @@ def _curve_from(
         np.concatenate([sizes[:1], above.dp]),
         np.hstack([pool, above.pool]),
         np.hstack([baseline, above.productive]),
+    )
+
+
+def _extended(scenario: Scenario, near: Curve, rows: np.ndarray, sizes: np.ndarray) -> Curve:
+    """Rows of a curve with further sizes."""
+    beyond = _curve_of_draws(scenario, sizes, rows.size)
+    return Curve(
+        np.concatenate([near.dp, beyond.dp]),
+        np.hstack([near.pool[rows], beyond.pool]),
+        np.hstack([near.productive[rows], beyond.productive]),
     )
 
 
@@ -186,8 +217,9 @@ def _exact(
     beyond = rising & ~reached
     rows = np.flatnonzero(beyond.any(axis=1))
     if rows.size:
-        far = _curve_from(take(scenario, rows), pool[rows], baseline[rows], sizes)
-        crossings = _climb_far(take(scenario, rows), far, treated[rows], beyond[rows])
+        part = take(scenario, rows)
+        far = _extended(part, near, rows, sizes[NEAR:])
+        crossings = _climb_far(part, far, treated[rows], beyond[rows])
         sea[rows] = np.where(beyond[rows], crossings, sea[rows])
 
     row, option = np.nonzero((gain < 0) & ~negligible)

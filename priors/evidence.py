@@ -55,6 +55,7 @@ def read_evidence(names: Sequence[str | Path], *, scenario: str | Path | None = 
     observations: list[Observation] = []
     texts: dict[str, str] = {}
     where: dict[str, str] = {}
+    own: set[str] = set()
     for name in names:
         if str(name) == NONE:
             continue
@@ -87,10 +88,15 @@ def read_evidence(names: Sequence[str | Path], *, scenario: str | Path | None = 
                 )
             where[item.id] = document.source
         observations += found
+        if not shipped:
+            own |= {item.id for item in found}
     if problems:
         raise InputError(problems)
     return Evidence(
-        sources=tuple(texts), observations=tuple(observations), texts=MappingProxyType(texts)
+        sources=tuple(texts),
+        observations=tuple(observations),
+        texts=MappingProxyType(texts),
+        own=frozenset(own),
     )
 
 

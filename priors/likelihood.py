@@ -61,6 +61,16 @@ def log_lognormal(value: Floats, mean: Floats, sd: Floats) -> Floats:
     return np.asarray(log_normal(np.log(value), mean, sd) - np.log(value))
 
 
+def by_observation(likelihoods: Sequence[Likelihood], values: Floats) -> dict[str, Floats]:
+    """Log likelihood of each whole observation at each draw, shape (draws,), by its id."""
+    found: dict[str, Floats] = {}
+    for likelihood in likelihoods:
+        for name, density in likelihood.log_likelihood(values).items():
+            for place, item in enumerate(likelihood.labels[name]):
+                found[item] = found.get(item, 0.0) + density[..., place]
+    return found
+
+
 def log_gamma(value: Floats, shape: Floats, rate: Floats) -> Floats:
     """Log density of a gamma variable."""
     return np.asarray(

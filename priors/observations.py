@@ -7,7 +7,7 @@ Every record names where it was measured: the software ``stack`` whose efficienc
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import ClassVar, Literal
 
 from model.parameters import UNCERTAIN
@@ -321,11 +321,20 @@ class Evidence:
         In the order read, with distinct ids.
     texts
         The documents as read, by source.
+    own
+        Ids of the planner's own observations: those of documents that are not shipped.
     """
 
     sources: tuple[str, ...]
     observations: tuple[Observation, ...]
     texts: Mapping[str, str]
+    own: frozenset[str] = frozenset()
+
+    def without(self, name: str) -> "Evidence":
+        """The same with one observation left out."""
+        return replace(
+            self, observations=tuple(item for item in self.observations if item.id != name)
+        )
 
     def of_kind[T: Observation](self, kind: type[T]) -> tuple[T, ...]:
         """The observations of one record type, in order."""

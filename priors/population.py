@@ -121,6 +121,11 @@ class Population:
             parts.append(inverse(location + shift, share=share, lower=lower))
         return _join(parts) if len(parts) > 1 else own
 
+    def located(self, path: str, value: Value) -> Value:
+        """A value of a parameter on the scale on which systems differ."""
+        field = self._field(path)
+        return transform(value, share=_is_share(field), lower=field.lower)
+
     def _field(self, path: str) -> Field:
         return self.catalogue.entries[path].field
 

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,13 @@ from priors.draws import Draws, make_draws
 from priors.entry import pack, unpack
 from priors.forms import catalogue_in_form, evidence_in_form
 from priors.hypotheses import verdicts, with_hypotheses
+from priors.importance import LeftOut
+from priors.left_out import leave_out_each
 from priors.likelihood import Likelihood
 from priors.likelihoods import auxiliary_of, likelihoods_of
 from priors.observations import Evidence, touched_paths
 from priors.population import Population, draw_values, plan_population
+from priors.predictive_check import PredictiveCheck, check_predictions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -69,6 +73,10 @@ class Posterior:
         The whole posterior on disk, None where it is not cached.
     build
         Makes the tree where it is not on disk.
+    left_out
+        The draws weighted for the posterior without each observation.
+    checks
+        Of every observation against what the posterior predicts.
     """
 
     draws: Draws
@@ -78,6 +86,8 @@ class Posterior:
     notes: tuple[str, ...]
     netcdf: Path | None
     build: "Callable[[], xr.DataTree] | None"
+    left_out: tuple[LeftOut, ...] = ()
+    checks: tuple[PredictiveCheck, ...] = ()
 
     def tree(self) -> "xr.DataTree":
         """The ArviZ object: posterior, prior, predictive groups, data, sampler statistics."""
@@ -184,18 +194,21 @@ def condition(
             store.discard(entry)
         else:
             if found is not None:
-                cached, diagnostics, summary, notes = unpack(*found)
+                kept = unpack(*found)
                 return Posterior(
-                    draws=cached,
-                    diagnostics=diagnostics,
-                    summary=summary,
+                    draws=kept.draws,
+                    diagnostics=kept.diagnostics,
+                    summary=kept.summary,
                     digest=digest,
-                    notes=notes,
+                    notes=kept.notes,
                     netcdf=entry / store.NETCDF_FILE,
                     build=None,
+                    left_out=kept.left_out,
+                    checks=kept.checks,
                 )
         store.prepare(entry.parent)
     fresh = _sample(
+        evidence,
         population,
         likelihoods,
         scenario,
@@ -211,6 +224,7 @@ def condition(
 
 
 def _sample(
+    evidence: Evidence,
     population: Population,
     likelihoods: Sequence[Likelihood],
     scenario: Scenario,
@@ -235,13 +249,16 @@ def _sample(
     diagnostics = diagnose(
         sampled.values, names, divergences=sampled.divergences, thresholds=thresholds
     )
-    thinned = sampled.values[:, sampling.kept_positions(draws, chain_draws)]
+    positions = sampling.kept_positions(draws, chain_draws)
+    thinned = sampled.values[:, positions]
     kept, chain = sampling.keep(thinned, draws)
+    deviations, _ = sampling.keep(sampled.deviations[:, positions], draws)
     prior = draw_values(population, thinned.shape[0] * thinned.shape[1], seed)
     notes = (*notes, *verdicts(population, scenario, prior, kept))
     if not diagnostics.converged:
         notes = (*notes, "the sampler did not converge: " + "; ".join(diagnostics.reasons))
 
+    @once
     def build() -> "xr.DataTree":
         from priors.inference_data import build_tree
 
@@ -262,6 +279,7 @@ def _sample(
             },
         )
 
+    tell("leaving out each observation")
     return Posterior(
         draws=make_draws(
             {
@@ -279,6 +297,10 @@ def _sample(
         notes=notes,
         netcdf=None,
         build=build,
+        left_out=leave_out_each(
+            evidence, population, likelihoods, values=kept, deviations=deviations, seed=seed
+        ),
+        checks=check_predictions(build()),
     )
 
 
@@ -332,7 +354,14 @@ def _keep(fresh: Posterior, entry: Path, tell: Progress) -> Posterior:
     new = store.temporary_entry(entry.parent)
     try:
         fresh.write_netcdf(new / store.NETCDF_FILE)
-        arrays, description = pack(fresh.draws, fresh.diagnostics, fresh.summary, notes=fresh.notes)
+        arrays, description = pack(
+            fresh.draws,
+            fresh.diagnostics,
+            fresh.summary,
+            notes=fresh.notes,
+            left_out=fresh.left_out,
+            checks=fresh.checks,
+        )
         store.write_arrays(new, arrays, description)
         store.publish(new, entry)
     except OSError as error:
@@ -409,7 +438,9 @@ def _run(options: argparse.Namespace) -> int:
     known = {path: float(scenario.value(path)) for path in changes if path in catalogue.entries}
     catalogue = catalogue.with_fixed(known)
     evidence = read_evidence(options.evidence or [DEFAULT], scenario=options.scenario)
-    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet)
+    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet).with_fixed(
+        {path: float(scenario.value(path)) for path in changes if path in catalogue.hypotheses}
+    )
     out: Path | None = options.out
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError.single(

@@ -9,33 +9,61 @@ Gelman, Meng & Stern 1996, Posterior predictive assessment of model fitness.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from priors.observations import Durations, Interruptions, Observation, Uptimes
 
 if TYPE_CHECKING:
     import xarray as xr
 
 type Floats = NDArray[np.float64]
+type Status = Literal["explained", "edge", "beyond"]
 
 EDGE, BEYOND = 0.1, 0.01
 """Two-sided tail probabilities from which an observation is at the edge, and beyond it."""
 
-WORDS = {
-    "throughput": "the measured speed",
-    "step_time_mean": "the mean step time",
-    "step_time_variance": "the spread of step times",
-    "interruptions": "the number of interruptions",
-    "interruption_rates": "the rate of interruptions",
-    "durations": "the mean duration",
-    "duration_quantiles": "the stated quantile",
-    "link_efficiency": "the link efficiency",
-    "ettr": "the ETTR",
-    "ettr_bounds": "the bound on the ETTR",
+NOUNS = {
+    "throughput": "measured speed",
+    "step_time_mean": "mean step time",
+    "step_time_variance": "spread of step times",
+    "step_time_regimes": "spread of step times between regimes",
+    "interruptions": "number of interruptions",
+    "interruption_rates": "rate of interruptions",
+    "uptimes": "mean running time to an interruption",
+    "lost_work": "mean lost work",
+    "durations": "mean duration",
+    "durations_heavy": "mean duration",
+    "duration_quantiles": "stated duration",
+    "link_efficiency": "link efficiency",
+    "ettr": "ETTR",
+    "ettr_bounds": "bound on the ETTR",
 }
-SQUARED = frozenset({"step_time_variance"})
+EVENTS = {
+    "node_hardware_failure": "node hardware failures",
+    "job_interruption": "interruptions",
+    "gpu_error": "GPU errors",
+}
+ONE_EVENT = {
+    "node_hardware_failure": "a node hardware failure",
+    "job_interruption": "an interruption",
+    "gpu_error": "a GPU error",
+}
+UNITS = {
+    "tflops_per_accelerator": "TFLOP/s",
+    "tokens_per_second": "tokens/s",
+    "interruptions": "events",
+    "interruption_rates": "1/node-day",
+}
+SECONDS = frozenset({"step_time_mean", "step_time_variance", "uptimes", "lost_work"})
+SECONDS |= {"durations", "durations_heavy", "duration_quantiles"}
+SQUARED = frozenset({"step_time_variance", "step_time_regimes"})
 BOUNDS = frozenset({"ettr_bounds"})
+
+TWICE = 2.0
+"""From here on a ratio is said as times, below as a percentage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,24 +92,82 @@ class PredictiveCheck:
     tail: float
 
     @property
-    def verdict(self) -> str:
-        """One sentence."""
-        what = WORDS.get(self.variable, self.variable)
-        if self.variable in BOUNDS:
-            if self.tail >= EDGE:
-                return f"{what} holds in the model"
-            return f"{what} holds in {self.tail / 2.0:.1%} of draws only: the model is against it"
-        if self.tail >= EDGE:
-            return f"{what} is as this model expects"
-        if self.median > 0.0 < self.observed:
-            ratio = self.observed / self.median
-            size = ratio if ratio > 1.0 else 1.0 / ratio
-            far = f"{size:.2g} times {'above' if ratio > 1.0 else 'below'} the model's"
-        else:
-            far = f"{self.observed:.3g} against the model's {self.median:.3g}"
-        if self.tail >= BEYOND:
-            return f"{what} is at the edge of what this model explains ({far})"
-        return f"{what} is more than this model can explain: {far}"
+    def status(self) -> Status:
+        """How well the posterior explains the observation."""
+        return "explained" if self.tail >= EDGE else "edge" if self.tail >= BEYOND else "beyond"
+
+
+def quantity_of(check: PredictiveCheck, observation: Observation) -> str:
+    """What of an observation was compared, in words."""
+    noun = NOUNS.get(check.variable, check.variable.replace("_", " "))
+    match observation:
+        case Durations(quantity=quantity):
+            return noun.replace("duration", f"{quantity.replace('_', ' ')} time")
+        case Interruptions(counts=counts):
+            return noun.replace("interruptions", EVENTS[counts])
+        case Uptimes(counts=counts):
+            return noun.replace("an interruption", ONE_EVENT[counts])
+    return noun
+
+
+def unit_of(check: PredictiveCheck, observation: Observation) -> str:
+    """Unit of what was compared, 1 for pure numbers."""
+    if check.variable in SECONDS:
+        return "s"
+    return UNITS.get(getattr(observation, "unit", check.variable), "1")
+
+
+def verdict_of(check: PredictiveCheck, observation: Observation, *, own: bool) -> str:
+    """One sentence, without its capital and its point.
+
+    Parameters
+    ----------
+    check
+        What was found.
+    observation
+        The observation that was checked.
+    own
+        Whether it is the planner's own, not a published one.
+    """
+    whose = "your" if own else "the published"
+    what = f"{whose} {quantity_of(check, observation)}"
+    if check.variable in BOUNDS:
+        if check.status == "explained":
+            return f"{what} holds in the model"
+        return f"{what} holds in {check.tail / 2.0:.1%} of draws only: the model is against it"
+    if check.status == "explained":
+        return f"{what} is as this model expects"
+    more = check.observed > check.median
+    if check.variable in SQUARED:
+        between = " between regimes" if check.variable == "step_time_regimes" else ""
+        said = f"{whose} step times vary{between} {_vary(check)} this model expects"
+    else:
+        said = f"{what} is {_far(check)} what this model expects"
+    if check.status == "edge":
+        return f"{said}, at the edge of what it can explain"
+    return f"{said}: {'more' if more else 'less'} than it can explain"
+
+
+def _ratio(check: PredictiveCheck) -> float | None:
+    """The observation over the middle prediction, None where that is no ratio."""
+    return check.observed / check.median if check.median > 0.0 < check.observed else None
+
+
+def _far(check: PredictiveCheck) -> str:
+    ratio = _ratio(check)
+    if ratio is None:
+        gap = check.observed - check.median
+        return f"{abs(gap):.3g} {'above' if gap > 0.0 else 'below'}"
+    if ratio >= TWICE:
+        return f"{ratio:.2g} times"
+    return f"{abs(ratio - 1.0):.0%} {'above' if ratio > 1.0 else 'below'}"
+
+
+def _vary(check: PredictiveCheck) -> str:
+    ratio = _ratio(check) or 1.0
+    if ratio >= TWICE:
+        return f"{ratio:.2g} times as much as"
+    return f"{abs(ratio - 1.0):.0%} {'more' if ratio > 1.0 else 'less'} than"
 
 
 def check_predictions(tree: "xr.DataTree") -> tuple[PredictiveCheck, ...]:

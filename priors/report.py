@@ -9,7 +9,7 @@ from priors.catalogue import Catalogue
 from priors.diagnostics import Diagnostics, SummaryRow
 from priors.observation_words import describe, place
 from priors.observations import Evidence
-from priors.predictive_check import EDGE, PredictiveCheck, check_predictions
+from priors.predictive_check import EDGE, PredictiveCheck, verdict_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,7 +36,7 @@ def render(
     if rest and posterior.diagnostics.rows:
         parts.append(_summary_table("Other systems and auxiliary quantities", rest))
     if evidence.observations and posterior.diagnostics.rows:
-        parts += _predictive_checks(check_predictions(posterior.tree()))
+        parts += _predictive_checks(posterior.checks, evidence)
     parts += _diagnostics(posterior.diagnostics)
     parts += [f"Note: {note}" for note in posterior.notes]
     return parts
@@ -54,11 +54,14 @@ def _evidence_table(evidence: Evidence) -> "RenderableType":
     return table
 
 
-def _predictive_checks(checks: Sequence[PredictiveCheck]) -> "list[RenderableType]":
+def _predictive_checks(
+    checks: Sequence[PredictiveCheck], evidence: Evidence
+) -> "list[RenderableType]":
     """How many observations the posterior explains, and those that it does not."""
     from rich import box
     from rich.table import Table
 
+    items = {item.id: item for item in evidence.observations}
     odd = sorted((check for check in checks if check.tail < EDGE), key=lambda check: check.tail)
     text = (
         f"Posterior predictive check: {len(checks) - len(odd)} of {len(checks)} observations are "
@@ -73,9 +76,8 @@ def _predictive_checks(checks: Sequence[PredictiveCheck]) -> "list[RenderableTyp
     table.add_column("verdict", overflow="fold")
     for check in odd:
         predicted = f"{check.low:.3g} / {check.median:.3g} / {check.high:.3g}"
-        table.add_row(
-            check.id, f"{check.observed:.3g}", predicted, f"{check.tail:.3f}", check.verdict
-        )
+        said = verdict_of(check, items[check.id], own=check.id in evidence.own)
+        table.add_row(check.id, f"{check.observed:.3g}", predicted, f"{check.tail:.3f}", said)
     return [text, table]
 
 

@@ -15,7 +15,7 @@ from model.errors import InputError
 from model.numerics import Value
 from priors.likelihood import Likelihood
 from priors.observations import JOB_RATE, RATE_DISPERSION
-from priors.population import Population, declare, values_of_trace
+from priors.population import DEVIATIONS, Population, declare, values_of_trace
 
 type Floats = NDArray[np.float64]
 
@@ -33,6 +33,9 @@ TARGET_ACCEPT = 0.95
 HYPOTHESIS_ACCEPT = 0.99
 """A rate per job and a rate per node trade off along a curve that ends where one is none."""
 
+HYPOTHESIS_ADAPTATION = "low_rank"
+"""Follows such a curve in a third of the steps of an adaptation along the axes."""
+
 STATISTICS = ("diverging", "depth", "n_steps", "step_size", "mean_tree_accept", "energy")
 """Statistics of the sampler that are kept."""
 
@@ -45,11 +48,14 @@ class Sample:
     ----------
     values
         Unthinned, shape (chain, draw, quantities).
+    deviations
+        Of systems, standard normal a priori, shape (chain, draw, deviations).
     statistics
         Of the sampler, by name, shape (chain, draw).
     """
 
     values: Floats
+    deviations: Floats
     statistics: Mapping[str, NDArray[np.generic]]
 
     @property
@@ -140,7 +146,7 @@ def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int
         seed=seed,
         save_warmup=False,
         progress_bar=False,
-        target_accept=target_accept_of(population),
+        **_adaptation(population),
     )
     chains = {str(name): np.asarray(trace.posterior[name]) for name in trace.posterior.data_vars}
     shape = next(iter(chains.values())).shape[:2]
@@ -149,8 +155,10 @@ def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int
         raise KeyboardInterrupt
     flat = {name: chain.reshape(-1, chain.shape[-1]) for name, chain in chains.items()}
     values = values_of_trace(population, flat)
+    deviations = flat.get(DEVIATIONS, np.empty((len(values), 0)))
     return Sample(
         values=values.reshape(*shape, -1),
+        deviations=deviations.reshape(*shape, -1),
         statistics={
             name: np.asarray(trace.sample_stats[name])
             for name in STATISTICS
@@ -159,12 +167,12 @@ def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int
     )
 
 
-def target_accept_of(population: Population) -> float:
-    """The acceptance that the geometry of the posterior needs."""
-    hypothesised = population.catalogue.uncertain
-    if JOB_RATE in hypothesised or RATE_DISPERSION in hypothesised:
-        return HYPOTHESIS_ACCEPT
-    return TARGET_ACCEPT
+def _adaptation(population: Population) -> dict[str, Any]:
+    """What the geometry of the posterior needs."""
+    uncertain = population.catalogue.uncertain
+    if JOB_RATE in uncertain or RATE_DISPERSION in uncertain:
+        return {"target_accept": HYPOTHESIS_ACCEPT, "adaptation": HYPOTHESIS_ADAPTATION}
+    return {"target_accept": TARGET_ACCEPT}
 
 
 def chain_draws_for(draws: int) -> int:

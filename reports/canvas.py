@@ -15,7 +15,31 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from reports import findings
+from reports.glyphs import Glyphs
 from reports.numbers import Notation, plain
+from reports.palette import ALARM, INK, NEUTRAL, PALETTE, colours_of
+
+__all__ = [
+    "ALARM",
+    "DPI",
+    "FATE_FILL",
+    "INK",
+    "NEUTRAL",
+    "NOTATION",
+    "PALETTE",
+    "STYLE",
+    "WIDTH_IN",
+    "Drawing",
+    "Setting",
+    "brief",
+    "house_style",
+    "name_rows",
+    "page",
+    "row_count",
+    "setting_of",
+    "short",
+    "styled",
+]
 
 WIDTH_IN = 6.3
 ROW_IN = 0.27
@@ -50,25 +74,6 @@ STYLE: Any = {
     "hatch.linewidth": 0.6,
 }
 
-PALETTE = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#8C510A",
-    "#E69F00",
-    "#5E3C99",
-    "#01665E",
-    "#B2182B",
-)
-"""Okabe and Ito's colours, then darker ones: told apart by the colour-blind. Every row also bears
-its name, so that no figure depends on colour."""
-
-NEUTRAL = "#767676"
-INK = "#222222"
-ALARM = "#B2182B"
-
 FATE_FILL = {
     "productive": ("#08519C", ""),
     "blocked": ("#6BAED6", "///"),
@@ -82,7 +87,7 @@ LONGEST_NAME = 40
 
 def brief(name: str) -> str:
     """A name for a title."""
-    line = plain(name)
+    line = Glyphs().shown(plain(name))
     return line if len(line) <= LONGEST_NAME else f"{line[: LONGEST_NAME - 1].rstrip()}…"
 
 
@@ -113,13 +118,11 @@ class Setting:
 def setting_of(summary: Mapping[str, Any], answer: Mapping[str, Any]) -> Setting:
     """Caption, colours and labels of the figures of one answer of a run.
 
-    Colours go by the order of names, so that an option keeps its own in every regime and figure.
+    An option keeps its colour in every regime, figure and run.
     """
     question, baseline = summary["question"], answer["baseline"]
-    names = sorted({option["option"] for one in summary["answers"] for option in one["options"]})
-    chosen = [name for name in names if name != findings.DO_NOTHING]
-    colours = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(chosen)}
-    colours[findings.DO_NOTHING] = NEUTRAL
+    names = (option["option"] for one in summary["answers"] for option in one["options"])
+    colours = colours_of(names)
     caption = (
         f"{brief(question['scenario'])}, {NOTATION.amount(baseline['accelerators'])} accelerators,"
         f" regime {findings.regime_name(answer, NOTATION)},"
@@ -147,8 +150,6 @@ def house_style() -> Iterator[None]:
     with rc_context(), warnings.catch_warnings():
         rcdefaults()
         rcParams.update(STYLE)
-        # A name in a script that the font lacks shows as boxes; tables and files spell it out.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font", module=".*")
         yield
 
 
@@ -185,7 +186,7 @@ def _wrap(text: Text, words: str, columns: int, room: float) -> None:
 
 def short(name: str) -> str:
     """A name on at most two lines, cut with an ellipsis."""
-    lines = textwrap.wrap(plain(name), NAME_COLUMNS) or [""]
+    lines = textwrap.wrap(Glyphs().shown(plain(name)), NAME_COLUMNS) or [""]
     if len(lines) > NAME_LINES:
         kept = lines[NAME_LINES - 1]
         lines = [*lines[: NAME_LINES - 1], f"{kept[: NAME_COLUMNS - 1]}…"]

@@ -11,20 +11,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.canvas import (
-    ALARM,
-    DPI,
-    INK,
-    NEUTRAL,
-    PALETTE,
-    Setting,
-    house_style,
-    page,
-    short,
-    styled,
-)
+from reports.canvas import DPI, Setting, house_style, page, short, styled
+from reports.palette import ALARM, GRID, INK, NEUTRAL, colours_of
 
-GRID = "#E3E3E3"
 WINNER = "winner"
 INTERVENTION = "intervention."
 DO_NOTHING = "do_nothing"
@@ -47,15 +36,8 @@ DARK = 0.55
 def setting_of_study(content: Mapping[str, Any], answer: Mapping[str, Any]) -> Setting:
     """Caption and colours: an option has the colour it has in the memo's figures."""
     question = content["question"]
-    names = sorted(
-        {
-            option["option"]
-            for one in content["answers"]
-            for option in one["options"]
-            if option["option"] != DO_NOTHING
-        }
-    )
-    colours = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(names)}
+    names = (option["option"] for one in content["answers"] for option in one["options"])
+    colours = colours_of(names)
     caption = (
         f"{question['scenario']}, {question['accelerators']:,} accelerators, regime"
         f" {answer['regime'] or 'as described'}, {question['draws']:,} draws"
@@ -66,7 +48,7 @@ def setting_of_study(content: Mapping[str, Any], answer: Mapping[str, Any]) -> S
     return Setting(
         caption=caption,
         caption_colour=NEUTRAL if content["converged"] else ALARM,
-        colours={**colours, DO_NOTHING: NEUTRAL},
+        colours=colours,
         source=question["source"],
     )
 

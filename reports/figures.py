@@ -4,7 +4,7 @@ Every figure is drawn for print at full text width, says its finding in the titl
 below, and uses one colour an option throughout. Nothing global is changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,6 @@ from reports import findings
 from reports.canvas import (
     DPI,
     FATE_FILL,
-    INK,
-    NEUTRAL,
     NOTATION,
     Drawing,
     Setting,
@@ -28,8 +26,16 @@ from reports.canvas import (
     short,
     styled,
 )
+from reports.evidence_figures import predictive_checks
 from reports.numbers import spelt, spread_error
+from reports.palette import GRID, INK, NEUTRAL
 from reports.risk_figures import RISK_FIGURES
+
+BLANK_BELOW = 0.5
+"""Percent of draws below which a cell of the ranks is left blank."""
+
+DARK = 55.0
+"""Percent of draws from which a cell is so dark that its figure is white."""
 
 
 @styled
@@ -38,12 +44,14 @@ def sea_intervals(answer: Mapping[str, Any], setting: Setting) -> Figure:
     figure = page(row_count(answer) + 0.6, _sea_title(answer), setting)
     axes = figure.add_subplot()
     name_rows(axes, answer)
-    low, high = _sea_limits(answer)
+    low, high = sea_limits(answer["options"])
     axes.set_xlim(low, high)
     axes.axvline(0.0, color=NEUTRAL, linewidth=0.8, zorder=0)
-    axes.grid(axis="x", color="#E3E3E3", linewidth=0.6)
+    axes.grid(axis="x", color=GRID, linewidth=0.6)
+    draw_sea_rows(axes, answer["options"], setting.colours, (low, high))
     for row, option in enumerate(answer["options"]):
-        _sea_row(axes, row, option, setting.colours[option["option"]], (low, high))
+        words = _sea_words(option)
+        axes.annotate(words, (1.02, row), xycoords=("axes fraction", "data"), va="center")
     axes.set_xlabel(
         "SEA: worth funding up to the price of this many accelerators\n(bar P10–P90, ◇ P50)"
     )
@@ -60,16 +68,27 @@ def _sea_title(answer: Mapping[str, Any]) -> str:
     return findings.price_ceiling(chosen, NOTATION).rstrip(".")
 
 
-def _sea_limits(answer: Mapping[str, Any]) -> tuple[float, float]:
+def sea_limits(options: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     """Limits of the axis: all finite break-evens and zero, with room for arrows."""
     finite = [0.0]
-    for option in answer["options"]:
+    for option in options:
         finite += [q["value"] for q in option["sea"].values() if q["value"] is not None]
     low, high = min(finite), max(finite)
     width = (high - low) or 1.0
     if high <= 0:
         high = 0.25 * width
     return low - 0.04 * width, high + 0.12 * width
+
+
+def draw_sea_rows(
+    axes: Axes,
+    options: Sequence[Mapping[str, Any]],
+    colours: Mapping[str, str],
+    limits: tuple[float, float],
+) -> None:
+    """Break-evens of options, a row each."""
+    for row, option in enumerate(options):
+        _sea_row(axes, row, option, colours[option["option"]], limits)
 
 
 def _sea_row(
@@ -113,7 +132,6 @@ def _sea_row(
             markeredgecolor=INK,
             linestyle="none",
         )
-    axes.annotate(_sea_words(option), (1.02, row), xycoords=("axes fraction", "data"), va="center")
 
 
 def _sea_words(option: Mapping[str, Any]) -> str:
@@ -162,7 +180,7 @@ def shares_first(answer: Mapping[str, Any], setting: Setting) -> Figure:
         )
         text = NOTATION.share_with_error(option["p_first"], option["p_first_mcse"], effective)
         axes.annotate(text, (1.02, row), xycoords=("axes fraction", "data"), va="center")
-    axes.grid(axis="x", color="#E3E3E3", linewidth=0.6)
+    axes.grid(axis="x", color=GRID, linewidth=0.6)
     top = max(
         max(option["p_first"] + option["p_first_mcse"], option["p_first_prior"] or 0.0)
         for option in answer["options"]
@@ -203,31 +221,23 @@ def _share_title(answer: Mapping[str, Any]) -> str:
 @styled
 def rank_distribution(answer: Mapping[str, Any], setting: Setting) -> Figure:
     """Share of draws in which each option holds each rank."""
-    import numpy as np
-    import seaborn
-
     options = answer["options"]
-    shares = 100 * np.array([option["ranks"] for option in options])
+    shares = [[100 * share for share in option["ranks"]] for option in options]
     figure = page(row_count(answer) + 0.3, _rank_title(answer), setting)
     axes = figure.add_subplot()
-    words = np.vectorize(lambda share: "" if share < 0.5 else f"{share:.0f}")(shares)  # noqa: PLR2004
-    seaborn.heatmap(
-        shares,
-        ax=axes,
-        cmap="Blues",
-        vmin=0.0,
-        vmax=100.0,
-        annot=words,
-        fmt="",
-        annot_kws={"fontsize": 8.0},
-        linewidths=0.6,
-        linecolor="white",
-        cbar=False,
-        xticklabels=range(1, shares.shape[1] + 1),
-        yticklabels=[short(option["option"]) for option in options],
-    )
+    axes.pcolormesh(shares, cmap="Blues", vmin=0.0, vmax=100.0, edgecolors="white", linewidth=0.6)
+    for row, cells in enumerate(shares):
+        for rank, share in enumerate(cells):
+            words = "" if share < BLANK_BELOW else f"{share:.0f}"
+            colour = "white" if share > DARK else INK
+            axes.text(rank + 0.5, row + 0.5, words, ha="center", va="center", color=colour)
+    middles = [k + 0.5 for k in range(len(shares[0]))]
+    axes.set_xticks(middles, [str(k + 1) for k in range(len(middles))])
+    names = [short(option["option"]) for option in options]
+    axes.set_yticks([k + 0.5 for k in range(len(options))], names)
+    axes.set_ylim(len(options), 0)
+    axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
-    axes.tick_params(axis="y", rotation=0)
     axes.set_xlabel(
         "rank, 1 is best (cells: % of draws,\nties spread evenly, below 0.5% left blank)"
     )
@@ -281,7 +291,7 @@ def four_fates(answer: Mapping[str, Any], setting: Setting) -> Figure:
         axes.tick_params(axis="y", length=0)
         axes.set_xlim(0.0, 100.0)
     stack.tick_params(axis="x", length=0)
-    spreads.grid(axis="x", color="#E3E3E3", linewidth=0.6)
+    spreads.grid(axis="x", color=GRID, linewidth=0.6)
     spreads.set_xlabel(
         "share of accelerator-time (%): bar P10–P90, ◆ mean, ○ at the scenario's own values"
     )
@@ -330,9 +340,11 @@ def write_figures(summary: Mapping[str, Any], directory: Path) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     paths = []
     drawings = {**FIGURES, **(RISK_FIGURES if "economics" in answer else {})}
-    for name, draw in drawings.items():
+    figures = {name: draw(answer, setting) for name, draw in drawings.items()}
+    if (checks := predictive_checks(summary, setting)) is not None:
+        figures["predictive_checks"] = checks
+    for name, figure in figures.items():
         path = directory / f"{name}.png"
-        figure = draw(answer, setting)
         with house_style():
             # The library's version would otherwise stand in the file.
             figure.savefig(path, dpi=DPI, metadata={"Software": None})

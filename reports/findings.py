@@ -156,15 +156,6 @@ def scope(answer: Answer, notation: Notation) -> str:
     )
 
 
-def mostly_out_of_scope(answer: Answer, notation: Notation) -> str:
-    """A warning where more than half of the draws are out of scope; empty otherwise."""
-    outside, effective = answer["p_out_of_scope"], answer["effective_draws"]
-    if outside <= OUT_OF_SCOPE_ALARM:
-        return ""
-    share = spelt(notation.estimate(outside, effective))
-    return f"Extrapolation: {share} of draws are out of the model's scope."
-
-
 def ties(answer: Answer, notation: Notation) -> str:
     """Share of draws in which several options rank first together; empty where none."""
     tied, effective = answer["tied_draws"], answer["effective_draws"]
@@ -241,29 +232,48 @@ def price_ceiling(option: Mapping[str, Any], notation: Notation) -> str:
 
     A cost below the 10th percentile of SEA is below SEA in nine draws of ten.
     """
-    label = named(option["option"], notation)
-    low, middle = option["sea"]["p10"], option["sea"]["p50"]
-    if low["status"] == "unattainable":
+    label, case = named(option["option"], notation), ceiling_case(option)
+    low, middle = (notation.sea(option["sea"][key]) for key in ("p10", "p50"))
+    if case == "ceiling_unattainable":
         gain = notation.amount_with_error(option["gain_mean"], option["gain_mcse"])
         return (
             f"In nine draws of ten or more no number of accelerators gives what {label} gives, so"
             f" they set no ceiling on its price; it gains {gain} productive accelerators on"
             " average."
         )
-    if not _worth_something(middle):
+    if case == "ceiling_never":
         return f"At no price does {label} pay in more than half of the draws."
-    if _worth_something(low):
-        cautious = (
-            f"Up to the price of {notation.sea(low)} accelerators {label} pays in nine draws of ten"
-        )
+    if case in ("ceiling", "ceiling_open"):
+        cautious = f"Up to the price of {low} accelerators {label} pays in nine draws of ten"
     else:
         cautious = f"At no price does {label} pay in nine draws of ten"
-    if middle["status"] == "unattainable":
+    if case in ("ceiling_open", "ceiling_none"):
         return (
             f"{cautious}; in half of the draws or more what it gives cannot be bought with"
             " accelerators."
         )
-    return f"{cautious}, up to the price of {notation.sea(middle)} in half of them."
+    return f"{cautious}, up to the price of {middle} in half of them."
+
+
+def ceiling_case(option: Mapping[str, Any]) -> str:
+    """What can be said of the price that an option may cost.
+
+    Returns
+    -------
+    str
+        ``ceiling_unattainable`` where nine draws of ten or more set none, ``ceiling_never`` where
+        it does not pay in half of the draws at any price; else ``ceiling``, with ``_half`` where
+        it pays in half of them only, ``_open`` where half set no ceiling, ``_none`` where both.
+    """
+    low, middle = option["sea"]["p10"], option["sea"]["p50"]
+    if low["status"] == "unattainable":
+        return "ceiling_unattainable"
+    if not _worth_something(middle):
+        return "ceiling_never"
+    unbounded = middle["status"] == "unattainable"
+    if _worth_something(low):
+        return "ceiling_open" if unbounded else "ceiling"
+    return "ceiling_none" if unbounded else "ceiling_half"
 
 
 def _worth_something(quantile: Mapping[str, Any]) -> bool:

@@ -7,21 +7,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.canvas import (
-    ALARM,
-    DPI,
-    INK,
-    NEUTRAL,
-    NOTATION,
-    PALETTE,
-    Setting,
-    brief,
-    house_style,
-    page,
-    short,
-    styled,
-)
+from reports.canvas import DPI, NOTATION, Setting, brief, house_style, page, short, styled
 from reports.numbers import NOTHING
+from reports.palette import ALARM, INK, NEUTRAL, PALETTE
 
 MOST_ROWS = 16
 MOST_STUDIES = 6

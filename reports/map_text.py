@@ -1,6 +1,7 @@
 """A decision map as text for a terminal: a grid of letters a panel, boundaries in words."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -69,9 +70,18 @@ def render(content: Mapping[str, Any], *, width: int = WIDTH) -> str:
         say(f"Where the winner changes{error}:")
         for text in boundaries:
             say(f"  {text}", indent="    ")
-    for text in _impossible(content):
+    untraced = [reason for panel in content["panels"] for reason in panel["untraced"]]
+    for number, reason in _counted(untraced):
+        say(f"  not traced between {number:,} pairs of regimes: {reason}", indent="    ")
+    impossible = [
+        cell["reason"]
+        for panel in content["panels"]
+        for cell in panel["cells"]
+        if cell["status"] != RANKED
+    ]
+    for number, reason in _counted(impossible):
         lines.append("")
-        say(text, indent="  ")
+        say(f"× impossible, {number:,} of the regimes: {reason}", indent="  ")
     for text in [*content["warnings"], *content["notes"]]:
         lines.append("")
         say(text)
@@ -93,18 +103,23 @@ def _grid(
         order.reverse()
     side = max(map(len, down))
     cell = 2 + max(*(len(mark) for mark in marks.values()), *(len(name) for name in across))
-    if side + cell * len(across) > width or len(down) > MOST_ROWS:
-        yield f"  {len(down)} × {len(across)} cells: too many for a terminal, see the figure"
-        return
+    every_column = -(-cell * len(across) // (width - side))
+    every_row = -(-len(down) // MOST_ROWS)
+    order = order[::every_row]
+    shown = range(0, len(across), every_column)
+    if every_column > 1 or every_row > 1:
+        steps = [(every_row, "rows"), (every_column, "columns")]
+        told = " and ".join(f"one in {step} {name}" for step, name in steps if step > 1)
+        yield f"({told}; map.csv has all)"
     if rows and axis_label(rows):
         yield f"{axis_label(rows)}, down; {axis_label(columns)}, across".removesuffix("; , across")
     elif columns:
         yield f"{' ' * side}  {axis_label(columns)}"
     for y in order:
-        line = "".join(f"{marks[y, x]:>{cell}}" for x in range(len(across)))
+        line = "".join(f"{marks[y, x]:>{cell}}" for x in shown)
         yield f"{down[y]:>{side}}{line}"
     if columns:
-        yield " " * side + "".join(f"{name:>{cell}}" for name in across)
+        yield " " * side + "".join(f"{across[x]:>{cell}}" for x in shown)
 
 
 def _mark(cell: Mapping[str, Any], shorts: Mapping[str, str]) -> str:
@@ -188,14 +203,11 @@ def _interval(axis: Mapping[str, Any], crossing: Mapping[str, Any]) -> str:
     return f"{axis_value(axis, crossing['value'])} [{low}, {high}]"
 
 
-def _impossible(content: Mapping[str, Any]) -> Iterator[str]:
-    """Reasons of impossible cells, each once."""
-    reasons: dict[str, int] = {}
-    for panel in content["panels"]:
-        for cell in panel["cells"]:
-            if cell["status"] != RANKED:
-                reasons[cell["reason"]] = reasons.get(cell["reason"], 0) + 1
-    for reason, number in list(reasons.items())[:LISTED]:
-        yield f"× impossible, {number:,} of the regimes: {reason}"
-    if len(reasons) > LISTED:
-        yield f"and {len(reasons) - LISTED} more reasons: see map.csv"
+def _counted(reasons: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Reasons with how often each is given, most often first; what is left over as one."""
+    counts = Counter(reasons).most_common()
+    for reason, number in counts[:LISTED]:
+        yield number, reason
+    if len(counts) > LISTED:
+        rest = sum(number for _, number in counts[LISTED:])
+        yield rest, "other reasons, which map.csv and boundaries.csv give"

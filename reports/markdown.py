@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
 
-from reports.numbers import NARROW_NO_BREAK_SPACE, Notation, plain
-
-LONGEST_NAME, LONGEST_CELL, LONGEST_SOURCE = 80, 48, 32
-"""Characters of a text from a user's file in a sentence, in a table cell and of a source: longer
-ones would cost a third page."""
+from reports.glyphs import isolated
+from reports.wording import Words
 
 HOSTILE = str.maketrans({c: f"&#{ord(c)};" for c in "&<>|`*[]\\~$^"})
 """Characters that mean something in Markdown or HTML, as entities, which mean nothing."""
@@ -15,29 +13,49 @@ HOSTILE = str.maketrans({c: f"&#{ord(c)};" for c in "&<>|`*[]\\~$^"})
 EMPHASIS = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 """Underscores other than those inside a word, which are letters."""
 
+BEGINNING = re.compile(r"^(\s*)([-+#=]|\d+(?=[.)](?:\s|$)))")
+"""What would make a list, a heading or a rule of a line that begins with it."""
+
+BOUND = re.compile(r"&#(60|62);(?=\u00a0\d)")
+"""The sign of a bound before its figure: it opens no tag."""
+
+KEPT = "\u202f\u00a0\u200c\u200d"
+"""Spaces of figures and joiners of letters, which Python does not call printable."""
+
+
+ADDRESS = re.compile(r":(?=//)|(?<=www)\.|@(?=\w)", re.IGNORECASE)
+"""What makes a link of an address, or a mention of a name, where Markdown is shown on the web."""
+
 
 def escaped(text: str) -> str:
-    """Text from a user's file on one line, without any meaning in Markdown."""
-    return EMPHASIS.sub("&#95;", plain(text).translate(HOSTILE))
+    """Text on one line, without any meaning in Markdown."""
+    safe = EMPHASIS.sub("&#95;", plain_spaces(text).translate(HOSTILE))
+    safe = ADDRESS.sub(lambda match: f"&#{ord(match[0])};", safe)
+    return BOUND.sub(lambda match: "<" if match[1] == "60" else ">", safe)
 
 
-def cut(text: str, longest: int) -> str:
-    """A text on one line, cut with an ellipsis."""
-    line = plain(text)
-    return line if len(line) <= longest else f"{line[: longest - 1].rstrip(' ,;:')}…"
+def plain_spaces(text: str) -> str:
+    """A text on one line; the narrow and the no-break spaces of figures are kept."""
+    return "".join(c if c.isprintable() or c in KEPT else " " for c in text)
 
 
-def cell(text: str, longest: int = LONGEST_CELL) -> str:
-    """Text from a user's file, cut to the width of a cell."""
-    return escaped(cut(text, longest))
+def line(words: Words) -> str:
+    """Runs as Markdown on one line."""
+    parts = []
+    for strong, runs in groupby(words, key=lambda run: run.strong):
+        safe = "".join(isolated(escaped(run.text)) for run in runs)
+        bare = safe.strip(" ")
+        if strong and bare:
+            # Emphasis does not open before a space nor close behind one.
+            before, after = safe[: len(safe) - len(safe.lstrip(" "))], safe[len(safe.rstrip(" ")) :]
+            safe = f"{before}**{bare}**{after}"
+        parts.append(safe)
+    return BEGINNING.sub(_entity, "".join(parts))
 
 
-def name(text: str) -> str:
-    """A name inside a sentence."""
-    return cell(text, LONGEST_NAME)
-
-
-MEMO = Notation(thousands=NARROW_NO_BREAK_SPACE, name=name)
+def _entity(match: re.Match[str]) -> str:
+    mark = match[2]
+    return f"{match[1]}{''.join(f'&#{ord(c)};' for c in mark)}"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:

@@ -31,9 +31,37 @@ def decade(error: float) -> float:
     return float(10.0 ** math.floor(math.log10(error)))
 
 
+JOINERS = "\u200c\u200d"
+"""They shape the letters of some scripts and compose pictures; beside ASCII they only hide."""
+
+
 def plain(text: str) -> str:
-    """A name on one line: control characters and line breaks become spaces."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    """A text on one line, nothing in it hidden.
+
+    Line breaks and other white space become spaces; characters that print nothing or turn the
+    direction of a text are written by their code point, ``⟨U+202E⟩``.
+    """
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
+    shown = [
+        c
+        if c.isprintable() or (c in JOINERS and _between_letters(text, i))
+        else " "
+        if c.isspace()
+        else code_point(c)
+        for i, c in enumerate(text)
+    ]
+    return " ".join("".join(shown).split())
+
+
+def code_point(character: str) -> str:
+    """A character by its number."""
+    return f"⟨U+{ord(character):04X}⟩"
+
+
+def _between_letters(text: str, index: int) -> bool:
+    around = text[max(0, index - 1) : index] + text[index + 1 : index + 2]
+    return len(around) == 2 and not any(c.isascii() for c in around)  # noqa: PLR2004
 
 
 def spread_error(spread: Mapping[str, Any], effective: float) -> float:
@@ -59,20 +87,32 @@ class Notation:
 
     Parameters
     ----------
-    thousands
-        Separator of thousands.
+    thousands, decimal
+        Separators of thousands and of fractions.
+    less, more
+        Words of a bound in a sentence.
+    points_name, cannot, harmful
+        Percentage points; a break-even that no pool reaches; one that no reduction reaches.
     name
         Makes a name from a user's file safe for the medium.
     """
 
     thousands: str = ","
+    decimal: str = "."
+    less: str = "less than "
+    more: str = "more than "
+    points_name: str = "points"
+    cannot: str = CANNOT_BE_BOUGHT
+    harmful: str = HARMFUL
     name: Callable[[str], str] = plain
 
     def rounded(self, value: float, step: float) -> str:
         """The value rounded to a multiple of `step`, a power of ten."""
         places = max(0, -round(math.log10(step)))
         nearest = round(value / step) * step
-        text = f"{abs(nearest):,.{places}f}".replace(",", self.thousands)
+        whole, _, fraction = f"{abs(nearest):,.{places}f}".partition(".")
+        text = whole.replace(",", self.thousands)
+        text += f"{self.decimal}{fraction}" if fraction else ""
         return f"{MINUS}{text}" if nearest < 0 else text
 
     def amount(self, value: float | None, error: float | None = 0.0, *, ratio: bool = False) -> str:
@@ -145,7 +185,11 @@ class Notation:
 
     def share_in_words(self, value: float | None, error: float | None, effective: float) -> str:
         """The same for a sentence: ``less than 0.1%``."""
-        return spelt(self.share_with_error(value, error, effective))
+        return self.spelt(self.share_with_error(value, error, effective))
+
+    def spelt(self, share: str) -> str:
+        """A share with its bound in words."""
+        return share.replace("< ", self.less).replace("> ", self.more)
 
     def estimate(self, value: float | None, effective: float) -> str:
         """A probability stated without an error: to the decade of √(p(1 − p)/ESS)."""
@@ -156,10 +200,10 @@ class Notation:
     def points(self, difference: float, error: float) -> str:
         """A difference of two shares in percentage points with its error."""
         if not error:
-            return f"{self._percent(difference, 0.01)} points"
+            return f"{self._percent(difference, 0.01)} {self.points_name}"
         step = self._share_step(error)
         width = self._at_least(100 * error, 100 * step)
-        return f"{self._percent(difference, step)} ± {width} points"
+        return f"{self._percent(difference, step)} ± {width} {self.points_name}"
 
     def _share_step(self, error: float | None) -> float:
         return max(FINEST_SHARE, decade(error)) if error else FINEST_SHARE
@@ -167,15 +211,20 @@ class Notation:
     def _percent(self, share: float, step: float) -> str:
         return self.rounded(100 * share, 100 * step)
 
-    def sea(self, quantile: Mapping[str, Any], *, cannot: str = CANNOT_BE_BOUGHT) -> str:
+    def digits(self, value: float, count: int = 3) -> str:
+        """A value to so many significant digits."""
+        text = f"{value:.{count}g}".replace("-", MINUS)
+        return text.replace(".", self.decimal)
+
+    def sea(self, quantile: Mapping[str, Any], *, cannot: str = "") -> str:
         """A break-even in accelerators; `cannot` where no pool reaches it.
 
         Where an option does more harm than any reduction of the pool there is no figure either.
         """
         if quantile["status"] == "unattainable":
-            return cannot
+            return cannot or self.cannot
         if quantile["value"] is None:
-            return HARMFUL
+            return self.harmful
         return self.amount(quantile["value"], quantile["mcse"])
 
 

@@ -3,7 +3,7 @@
 Drawn in the style of the memo's figures; only for a run with costs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -11,9 +11,6 @@ from matplotlib.figure import Figure
 
 from reports import findings, verdicts
 from reports.canvas import (
-    ALARM,
-    INK,
-    NEUTRAL,
     NOTATION,
     WIDTH_IN,
     Drawing,
@@ -24,8 +21,8 @@ from reports.canvas import (
     short,
     styled,
 )
+from reports.palette import ALARM, GRID, INK, NEUTRAL
 
-GRID = "#E3E3E3"
 SHOWN = 0.05
 """An option has a curve of its own where it is the best choice in this share at some price."""
 
@@ -44,7 +41,7 @@ LEGEND_SHARE = 0.85
 LEGEND_IN = 0.5
 """Height of a legend that a page has room for."""
 
-NEAREST_TICKS = 0.08
+NEAREST_TICKS = 0.12
 """Share of the axis that ticks are apart."""
 
 
@@ -58,13 +55,13 @@ def break_even(answer: Mapping[str, Any], setting: Setting) -> Figure:
     figure = page(row_count(shown) + 1.0, _break_even_title(answer), setting)
     axes = figure.add_subplot()
     name_rows(axes, shown)
-    low, high = _cost_limits(economics, levels)
+    low, high = cost_limits(economics, levels)
     axes.set_xlim(low, high)
     axes.axvline(0.0, color=NEUTRAL, linewidth=0.8, zorder=0)
     axes.grid(axis="x", color=GRID, linewidth=0.6)
     for row, option in enumerate(options):
         one = verdicts.appraisal_of(economics, option["option"])
-        _break_even_row(axes, row, one, setting.colours[option["option"]], (low, high))
+        draw_break_even_row(axes, row, one, setting.colours[option["option"]], (low, high))
         words = f"{NOTATION.amount(one['cost']['mean'])} · {_pays(one, answer)}"
         axes.annotate(words, (1.02, row), xycoords=("axes fraction", "data"), va="center")
     for level, mark in zip(levels, MARK_OF_LEVEL, strict=True):
@@ -104,7 +101,7 @@ def _break_even_title(answer: Mapping[str, Any]) -> str:
     return f"{findings.named(name, NOTATION)} costs less than it is worth in {pays} of draws"
 
 
-def _cost_limits(economics: Mapping[str, Any], levels: list[str]) -> tuple[float, float]:
+def cost_limits(economics: Mapping[str, Any], levels: list[str]) -> tuple[float, float]:
     """Limits of the axis: every finite break-even, every cost and zero, with room for arrows."""
     values = [0.0]
     for one in economics["options"]:
@@ -116,17 +113,18 @@ def _cost_limits(economics: Mapping[str, Any], levels: list[str]) -> tuple[float
     return low - 0.04 * width, high + 0.08 * width
 
 
-def _break_even_row(
+def draw_break_even_row(
     axes: Axes, row: int, one: Mapping[str, Any], colour: str, limits: tuple[float, float]
 ) -> None:
+    """One option: costs up to which it pays as marks on a bar, its own cost as a stroke."""
     low, high = limits
-    end = high - 0.015 * (high - low)
+    start, end = (edge + inward * 0.015 * (high - low) for edge, inward in ((low, 1), (high, -1)))
     places = []
     for quantile in one["break_even"].values():
         if quantile["value"] is not None:
             places.append(quantile["value"])
         else:
-            places.append(end if quantile["status"] == "unattainable" else low)
+            places.append(end if quantile["status"] == "unattainable" else start)
     axes.plot([places[-1], places[0]], [row, row], color=colour, linewidth=5.0, alpha=0.45)
     for quantile, place, mark in zip(
         one["break_even"].values(), places, MARK_OF_LEVEL, strict=True
@@ -154,7 +152,7 @@ def acceptability(answer: Mapping[str, Any], setting: Setting) -> Figure:
     curves = answer["economics"]["curves"]
     figure = page(CURVE_ROWS, _acceptability_title(answer), setting)
     axes = figure.add_subplot()
-    _draw_curves(axes, answer, setting, curves["p_best"], scale=100.0)
+    draw_curves(axes, answer, setting.colours, curves["p_best"], scale=100.0)
     frontier = curves["frontier"]
     axes.plot(
         curves["factors"],
@@ -173,23 +171,16 @@ def acceptability(answer: Mapping[str, Any], setting: Setting) -> Figure:
 
 def _acceptability_title(answer: Mapping[str, Any]) -> str:
     """Up to which price level the choice at today's costs stays the choice."""
-    economics = answer["economics"]
-    frontier, factors = economics["curves"]["frontier"], economics["curves"]["factors"]
-    after = [k for k, factor in enumerate(factors) if factor >= 1.0]
-    start = after[0] if after else len(factors) - 1
-    name = frontier["option"][start]
-    label = findings.named(name, NOTATION)
-    for k in range(start, len(factors)):
-        if frontier["option"][k] != name:
-            beyond = findings.named(frontier["option"][k], NOTATION)
-            factor = NOTATION.amount(factors[k - 1], 0.1, ratio=True)
-            return findings.opening(
-                f"{label} stays the best expected choice up to {factor} times the costs, then"
-                f" {beyond}"
-            )
-    factor = NOTATION.amount(factors[-1], 0.1, ratio=True)
+    found = verdicts.price_switch(answer["economics"])
+    label = findings.named(found.option, NOTATION)
+    factor = NOTATION.amount(found.factor, 0.1, ratio=True)
+    if found.beyond is None:
+        return findings.opening(
+            f"{label} stays the best expected choice at up to {factor} times the costs"
+        )
+    beyond = findings.named(found.beyond, NOTATION)
     return findings.opening(
-        f"{label} stays the best expected choice at up to {factor} times the costs"
+        f"{label} stays the best expected choice up to {factor} times the costs, then {beyond}"
     )
 
 
@@ -200,7 +191,7 @@ def expected_loss(answer: Mapping[str, Any], setting: Setting) -> Figure:
     curves = economics["curves"]
     figure = page(CURVE_ROWS, _loss_title(answer), setting)
     axes = figure.add_subplot()
-    _draw_curves(axes, answer, setting, curves["expected_loss"], scale=1.0)
+    draw_curves(axes, answer, setting.colours, curves["expected_loss"], scale=1.0)
     least = [
         min(values[k] for values in curves["expected_loss"].values() if values[k] is not None)
         for k in range(len(curves["factors"]))
@@ -232,13 +223,14 @@ def _loss_title(answer: Mapping[str, Any]) -> str:
     )
 
 
-def _draw_curves(
+def draw_curves(
     axes: Axes,
     answer: Mapping[str, Any],
-    setting: Setting,
+    colours: Mapping[str, str],
     curves: Mapping[str, list[float | None]],
     *,
     scale: float,
+    label: Callable[[str], str] = short,
 ) -> None:
     """Curves of the options that matter somewhere, told apart by mark and dash as by colour."""
     factors = answer["economics"]["curves"]["factors"]
@@ -253,8 +245,8 @@ def _draw_curves(
             markersize=4.5,
             markevery=(k % EVERY, EVERY),
             markerfacecolor="white",
-            color=setting.colours[name],
-            label=short(name),
+            color=colours[name],
+            label=label(name),
         )
 
 
@@ -272,13 +264,8 @@ def _curved(answer: Mapping[str, Any]) -> list[str]:
 def _finish_curves(
     figure: Figure, axes: Axes, factors: list[float], answer: Mapping[str, Any]
 ) -> None:
-    axes.set_xscale("function", functions=(_root, _square))
-    axes.set_xlim(0.0, max(factors))
-    axes.set_xticks(_ticks(max(factors)))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.minorticks_off()
+    scale_costs(axes, factors)
     axes.grid(color=GRID, linewidth=0.6)
-    axes.axvline(1.0, color=NEUTRAL, linewidth=0.9, linestyle=(0, (2, 2)), zorder=0)
     economics = answer["economics"]
     budget = (
         f"budget {NOTATION.amount(economics['budget'])} accelerators throughout"
@@ -287,6 +274,16 @@ def _finish_curves(
     )
     axes.set_xlabel(f"all costs, times the stated ones (dashed)\n({budget})")
     _legend_above(figure, axes)
+
+
+def scale_costs(axes: Axes, factors: list[float]) -> None:
+    """An axis of cost factors, wide where they are small, with a mark at one."""
+    axes.set_xscale("function", functions=(_root, _square))
+    axes.set_xlim(0.0, max(factors))
+    axes.set_xticks(_ticks(max(factors)))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.minorticks_off()
+    axes.axvline(1.0, color=NEUTRAL, linewidth=0.9, linestyle=(0, (2, 2)), zorder=0)
 
 
 def _legend_above(figure: Figure, axes: Axes) -> None:

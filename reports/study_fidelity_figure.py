@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from reports.canvas import INK, NEUTRAL, PALETTE
+from reports.palette import INK, NEUTRAL, PALETTE
 from reports.study_style import GRID, MARKS, PALE, Tables, study_page
 
 AGREEMENT_PERCENT = 0.02

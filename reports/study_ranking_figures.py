@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from reports.canvas import INK
+from reports.palette import INK
 from reports.study_style import COLOURS, GRID, MAP_SCALES, Tables, study_page, words
 
 

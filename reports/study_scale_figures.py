@@ -2,7 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from reports.canvas import FATE_FILL, INK, NEUTRAL, PALETTE
+from reports.canvas import FATE_FILL
+from reports.palette import INK, NEUTRAL, PALETTE
 from reports.study_style import (
     DASHES,
     GRID,

@@ -6,7 +6,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.canvas import NEUTRAL, PALETTE, Setting, page
+from reports.canvas import Setting, page
+from reports.palette import NEUTRAL, PALETTE
 
 type Tables = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports import drivers, findings, verdicts
+from reports import drivers, evidence_checks, findings, verdicts
 from reports.numbers import NOTHING, TERMINAL, spread_error
 
 WIDTH = 100
@@ -26,6 +26,8 @@ UNBOUNDED = 10_000
 WIDEST_NAME, WIDEST_REGIME, NARROW_NAME = 28, 25, 16
 WIDEST_IN_REGIMES = 22
 """Columns that a name may take before it goes on in the next line."""
+
+SHOWN_INFLUENCES = 6
 
 CANNOT = "cannot"
 MATTERS = 0.05
@@ -178,6 +180,10 @@ def _render_answer(
         console.print()
     for text in _remarks(summary, answer, compact=compact):
         _line(console, text)
+    if not compact and (rows := _own_influence(answer)):
+        console.print()
+        _line(console, "Each observation left out", style="bold")
+        _table(console, _influence(rows))
 
 
 def _baseline_line(answer: Mapping[str, Any]) -> str:
@@ -347,6 +353,7 @@ def _remarks(
     if not compact:
         for sentence in drivers.switching(summary, answer, TERMINAL):
             yield f"Switching: {sentence}"
+    yield from (f"Leave one out: {s}" for s in evidence_checks.influence_lines(answer, TERMINAL))
     yield f"Scope: {findings.scope(answer, TERMINAL)}"
     if not compact and summary["question"]["source"] != "prior":
         yield from _prior_against_posterior(summary, answer)
@@ -375,6 +382,25 @@ def _prior_against_posterior(
     if shares:
         after = "posterior" if summary["question"]["source"] == "posterior" else "these draws"
         yield f"First place, priors → {after}: {', '.join(shares)}"
+
+
+def _own_influence(answer: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The table of influence, where an observation is the planner's own or must be named."""
+    records = evidence_checks.influence_of(answer)
+    if not any(one["own"] or one["notable"] for one in records):
+        return []
+    return evidence_checks.influence_rows(answer, TERMINAL, limit=SHOWN_INFLUENCES)
+
+
+def _influence(rows: Sequence[tuple[str, ...]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, 1), show_edge=False)
+    heading, *body = rows
+    for place, head in enumerate(heading):
+        figures = place in (2, 3)
+        table.add_column(head, justify="right" if figures else "left", overflow="fold")
+    for row in body:
+        table.add_row(*row)
+    return table
 
 
 def _regimes(answers: Sequence[Mapping[str, Any]], width: int) -> Table:
@@ -419,6 +445,8 @@ def _legend(console: Console, *, costs: bool, driven: bool) -> None:
 
 def _closing(summary: Mapping[str, Any]) -> Iterator[str]:
     """Sampler diagnostics, notes and warnings."""
+    for place, sentence in enumerate(evidence_checks.check_lines(summary, TERMINAL)):
+        yield sentence if place else f"Predictive check: {sentence}"
     sampler = summary["sampler"]
     if sampler is not None:
         yield findings.sampler_line(sampler, TERMINAL)

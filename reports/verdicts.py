@@ -4,6 +4,7 @@ The figures are the summary's; nothing is estimated here.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from reports.findings import BEYOND_ERROR, DO_NOTHING, UNSETTLED, Answer, named, opening
@@ -136,14 +137,54 @@ def _brings(one: Mapping[str, Any], economics: Mapping[str, Any], notation: Nota
 
 def _close(economics: Mapping[str, Any], notation: Notation) -> str:
     """A warning where simulation does not tell the choice from the next best."""
-    decision = economics["decision"]
-    lead = decision["lead"]
-    if lead is None or economics["risk_tolerance"] is not None:
+    if not is_close(economics):
         return ""
-    if abs(lead["value"]) > BEYOND_ERROR * lead["mcse"]:
-        return ""
-    rival = named(decision["rival"], notation)
+    rival = named(economics["decision"]["rival"], notation)
     return f" {opening(rival)} is expected to bring about as much. {UNSETTLED}"
+
+
+def is_close(economics: Mapping[str, Any]) -> bool:
+    """Whether the choice's lead over the next best is within simulation error."""
+    lead = economics["decision"]["lead"]
+    if lead is None or economics["risk_tolerance"] is not None:
+        return False
+    return bool(abs(lead["value"]) <= BEYOND_ERROR * lead["mcse"])
+
+
+def most_often_best(economics: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The option that is the best choice in the largest share of draws."""
+    feasible = [one for one in economics["options"] if one["feasible"]]
+    return max(feasible, key=lambda one: one["p_best"]["value"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceSwitch:
+    """How far all costs may rise together before another option is the one to choose.
+
+    Parameters
+    ----------
+    option
+        What is chosen at these costs.
+    factor
+        The largest multiple of the costs looked at up to which that holds.
+    beyond
+        What is chosen at the next multiple, None where none was found.
+    """
+
+    option: str
+    factor: float
+    beyond: str | None
+
+
+def price_switch(economics: Mapping[str, Any]) -> PriceSwitch:
+    """Where the choice switches as all costs scale."""
+    frontier, factors = economics["curves"]["frontier"], economics["curves"]["factors"]
+    start = next((k for k, factor in enumerate(factors) if factor >= 1.0), len(factors) - 1)
+    option = frontier["option"][start]
+    for k in range(start, len(factors)):
+        if frontier["option"][k] != option:
+            return PriceSwitch(option=option, factor=factors[k - 1], beyond=frontier["option"][k])
+    return PriceSwitch(option=option, factor=factors[-1], beyond=None)
 
 
 def confidence(answer: Answer, notation: Notation) -> str:

@@ -38,6 +38,26 @@ SECTIONS = {
         module="studies.performance.forms",
         summary="the refined formulas against the published ones, on one core",
     ),
+    "map": Section(
+        module="studies.performance.map",
+        summary="the decision map: cost of a draw, 144 cells on two cores, memory of 1,000 cells",
+    ),
+    "growth": Section(
+        module="studies.performance.growth",
+        summary="how a ranking's cost grows with options, range of pools and draws",
+    ),
+    "engines": Section(
+        module="studies.performance.engines",
+        summary="the same formulas with NumPy, numexpr, Numba and JAX",
+    ),
+    "scaling": Section(
+        module="studies.performance.scaling",
+        summary="a study of a minute over 1 and 2 processes and 1, 2 and 4 Dask workers",
+    ),
+    "readers": Section(
+        module="studies.performance.readers",
+        summary="a training log of 2 GB, and compressed ones: speed and memory",
+    ),
 }
 """In the order they are measured."""
 

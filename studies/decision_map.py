@@ -2,33 +2,19 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from decision.options import add_question_options, count
 from model.command import command
 from studies.execution.options import add_execution_options, execution_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from decision.progress import Progress
-    from studies.execution.options import Execution
-    from studies.execution.study import Outcome
-    from studies.execution.tasks import Task
-    from studies.mapping.grid import Cell
-    from studies.mapping.regime import Ground
     from studies.mapping.request import MapInputs, MapRequest
 
-STUDY = "decision-map"
 EXIT_UNCONVERGED = 3
-
-DRAWS_OF_TASK = 40_000
-EDGES_OF_TASK = 4
-MOST_CELLS_OF_TASK = 64
-"""A task takes some tenths of a second: little is lost when it is interrupted."""
 
 MOST_REFINE = 6
 
@@ -206,185 +192,10 @@ def map_request(options: argparse.Namespace) -> "MapRequest":
     )
 
 
-def digest_of(found: "MapInputs") -> str:
-    """One digest of inputs, axes, code and versions of a map."""
-    import hashlib
-    import json
-
-    from decision.origin import code_digest
-
-    content = [
-        {name: inputs.digest for name, inputs in found.inputs.items()},
-        [[axis.path, list(axis.values), axis.shifts] for axis in found.grid.axes],
-        list(found.request.scales),
-        found.doublings,
-        found.source,
-        code_digest(),
-    ]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
-
-
 def default_directory(found: "MapInputs", digest: str) -> Path:
     """Where a map goes unless told: named by scenario and digest, below ``runs``."""
     name = "".join(c if c.isalnum() or c in "-_" else "_" for c in found.first.scenario.name)
     return Path("runs") / f"{name[:60]}-map-{digest[:12]}"
-
-
-def cell_tasks(found: "MapInputs", cells: "Sequence[Cell]") -> "list[Task]":
-    """Cells in pieces of some tenths of a second."""
-    from studies.execution.tasks import Task
-    from studies.mapping.ranking import rank_cells
-
-    draws = 1 if found.source == "point" else found.first.draws
-    size = min(MOST_CELLS_OF_TASK, max(1, DRAWS_OF_TASK // draws))
-    return [
-        Task(
-            name=f"cells {start + 1} to {min(start + size, len(cells))}",
-            function=rank_cells,
-            arguments={
-                "cells": tuple(cells[start : start + size]),
-                "doublings": found.doublings,
-                "solver": found.first.request.solver,
-            },
-            table="cells",
-        )
-        for start in range(0, len(cells), size)
-    ]
-
-
-def edge_tasks(found: "MapInputs", cells: "Sequence[Cell]", table: "pd.DataFrame") -> "list[Task]":
-    """Edges between cells with different winners, in pieces."""
-    from studies.execution.tasks import Task
-    from studies.mapping.boundary import Crossed, trace_edges
-    from studies.mapping.ranking import RANKED
-
-    rows = table.to_dict("records")
-    edges = []
-    for edge in found.grid.edges(list(cells)):
-        low, high = rows[edge.low.index], rows[edge.high.index]
-        if low["status"] != RANKED or high["status"] != RANKED or low["winner"] == high["winner"]:
-            continue
-        edges.append(
-            Crossed(
-                axis=edge.axis,
-                low=edge.low,
-                high=edge.high,
-                stage=int(max(low["stage"], high["stage"])),
-                along="column" if edge.axis is found.grid.columns else "row",
-            )
-        )
-    return [
-        Task(
-            name=f"edges {start + 1} to {min(start + EDGES_OF_TASK, len(edges))}",
-            function=trace_edges,
-            arguments={"edges": tuple(edges[start : start + EDGES_OF_TASK])},
-            table="boundaries",
-        )
-        for start in range(0, len(edges), EDGES_OF_TASK)
-    ]
-
-
-def compute(
-    found: "MapInputs",
-    ground: "Ground",
-    place: Path,
-    *,
-    digest: str,
-    execution: "Execution",
-    progress: "Progress",
-) -> "tuple[Outcome, Outcome]":
-    """Rank every cell, then trace the boundaries between different winners.
-
-    Raises
-    ------
-    StudyFailedError
-        If a task failed.
-    """
-    from studies.execution.study import run_study
-
-    common: dict[str, Any] = {
-        "study": STUDY,
-        "shared": {"ground": ground},
-        "facts": {"digest": digest},
-        "execution": execution,
-        "progress": progress,
-    }
-    cells = found.grid.cells()
-    ranked = run_study(cell_tasks(found, cells), place / "cells", **common)
-    ranked.require_complete()
-    edges = edge_tasks(found, cells, ranked.frame("cells"))
-    traced = run_study(edges, place / "boundaries", **common)
-    traced.require_complete()
-    return ranked, traced
-
-
-def write_map(
-    target: Path,
-    found: "MapInputs",
-    *,
-    ranked: "Outcome",
-    traced: "Outcome",
-    content: Mapping[str, Any],
-    draw: Callable[[Mapping[str, Any], Path], object],
-) -> None:
-    """Tables, summary, inputs and figures of a map into a directory."""
-    import json
-    import shutil
-
-    from studies.mapping.summary import readable
-    from studies.output import PROVENANCE
-
-    shutil.copyfile(ranked.table("cells"), target / "map.parquet")
-    readable(ranked.frame("cells")).to_csv(target / "map.csv", index=False, lineterminator="\n")
-    if traced.total:
-        shutil.copyfile(traced.table("boundaries"), target / "boundaries.parquet")
-        traced.frame("boundaries").to_csv(
-            target / "boundaries.csv", index=False, lineterminator="\n"
-        )
-    (target / "map.json").write_text(as_json(content) + "\n", encoding="utf-8")
-    (target / PROVENANCE).write_text(
-        json.dumps(content["provenance"], indent=1) + "\n", encoding="utf-8"
-    )
-    for index, (name, inputs) in enumerate(found.inputs.items(), start=1):
-        folder = target / "inputs" / (f"{index}" if name else "")
-        folder.mkdir(parents=True, exist_ok=True)
-        for document, text in inputs.documents.items():
-            (folder / document).write_text(text, encoding="utf-8")
-    draw(content, target / "figures")
-
-
-def as_json(content: Mapping[str, Any]) -> str:
-    """The content as JSON, which has no NaN."""
-    import json
-
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-
-
-def provenance_of(found: "MapInputs", digest: str) -> dict[str, Any]:
-    """What made the map."""
-    import platform
-
-    from decision.origin import git_commit, versions
-
-    return {
-        "study": STUDY,
-        "digest": digest,
-        "inputs": {name: inputs.digests() for name, inputs in found.inputs.items()},
-        "versions": {"python": platform.python_version(), **versions()},
-        "git_commit": git_commit(),
-    }
-
-
-def finished(directory: Path, digest: str) -> dict[str, Any] | None:
-    """The summary of a finished map of the same inputs; None where there is none."""
-    import json
-    from contextlib import suppress
-
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        content: dict[str, Any] = json.loads((directory / "map.json").read_text(encoding="utf-8"))
-        if content["provenance"]["digest"] == digest:
-            return content
-    return None
 
 
 @command
@@ -402,11 +213,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     import shutil
     from contextlib import suppress
 
+    from decision.place import check_writable
     from decision.progress import Progress
     from reports.map_figures import write_map_figures
     from reports.map_text import render
     from studies.execution.store import unfinished
     from studies.mapping.request import ground_of, read_map
+    from studies.mapping.study import (
+        STUDY,
+        as_json,
+        compute,
+        digest_of,
+        finished,
+        provenance_of,
+        write_map,
+    )
     from studies.mapping.summary import describe_map
     from studies.output import check_place, results
 
@@ -417,6 +238,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     content = None if options.force else finished(directory, digest)
     if content is None:
         check_place(directory, STUDY, digest, force=options.force)
+        check_writable(directory)
         place = unfinished(directory)
         with Progress(quiet=options.quiet) as progress:
             ground, reasons = ground_of(found, progress.say)
@@ -428,11 +250,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 traced.placing(),
                 results(directory, force=options.force) as target,
             ):
-                boundaries = traced.frame("boundaries") if traced.total else _nothing()
                 content = describe_map(
                     found,
                     ranked.frame("cells"),
-                    boundaries,
+                    traced.frame("boundaries") if traced.total else None,
                     reasons=reasons,
                     provenance=provenance_of(found, digest),
                 )
@@ -463,13 +284,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return EXIT_UNCONVERGED
     return 0
-
-
-def _nothing() -> "pd.DataFrame":
-    """A table of no boundaries."""
-    import pandas as pd
-
-    return pd.DataFrame()
 
 
 if __name__ == "__main__":

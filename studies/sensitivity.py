@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from decision.options import add_question_options, count
+from decision.options import add_question_options
 from model.command import command
+from studies.execution.options import add_execution_options, execution_of
 
 if TYPE_CHECKING:
     from decision.inputs import Inputs
@@ -38,7 +39,10 @@ WITH_RUN = (
     "samples",
     "scrambles",
     "groups",
+    "engine",
     "jobs",
+    "scheduler",
+    "resume",
     "force",
     "accept_unconverged",
     "format",
@@ -94,13 +98,6 @@ def build_parser() -> argparse.ArgumentParser:
         "default: compute, network, recovery (e.g. --groups groups.yaml)",
     )
     add(
-        "--jobs",
-        type=count,
-        default=1,
-        metavar="N",
-        help="threads; changes no result; default 1 (e.g. --jobs 2)",
-    )
-    add(
         "--out",
         metavar="DIR",
         type=Path,
@@ -123,6 +120,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="what is printed (e.g. --format json | jq .answers)",
     )
     add("--quiet", action="store_true", help="no progress (e.g. --quiet > drivers.txt)")
+    add_execution_options(parser)
     return parser
 
 
@@ -188,7 +186,6 @@ def plan_of(options: argparse.Namespace, source: str, paths: Sequence[str], *, s
         redrawn=max(2, options.samples or REDRAWN),
         scrambles=options.scrambles,
         seed=seed,
-        jobs=options.jobs,
     )
 
 
@@ -242,28 +239,6 @@ def draw_for(
     draws, _, posterior = draw(inputs, say)
     reasons = list(posterior.diagnostics.reasons) if posterior is not None else []
     return inputs, draws, inputs.source, reasons
-
-
-def study_all(
-    inputs: "Inputs",
-    draws: "Draws",
-    plan: "Plan",
-    *,
-    source: str,
-    say: Callable[[str], None],
-) -> list[dict[str, Any]]:
-    """Study every question of the inputs: one plain answer a regime."""
-    from studies.drivers.study import study_question
-    from studies.drivers.summary import describe_study
-
-    answers = []
-    for regime, question in inputs.questions:
-        if regime:
-            say(f"regime {regime}")
-        catalogue = inputs.catalogue if source == "prior" else None
-        study = study_question(question, draws, catalogue, plan, say=say)
-        answers.append(describe_study(study, regime=regime))
-    return answers
 
 
 def provenance_of(inputs: "Inputs", digest: str) -> dict[str, Any]:
@@ -328,10 +303,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     from reports.driver_figures import write_driver_figures
     from studies.drivers.copula import split_constant
     from studies.drivers.place import find_study, require_free
+    from studies.drivers.regimes import answers_of, study_all
     from studies.drivers.summary import content_of
     from studies.drivers.words import render
+    from studies.execution.store import unfinished
     from studies.output import check_place
 
+    execution = execution_of(options)
     with Progress(quiet=options.quiet) as progress:
         inputs, draws, source, reasons = draw_for(options, progress.say)
         varying, _ = split_constant(draws.columns)
@@ -344,16 +322,27 @@ def main(argv: Sequence[str] | None = None) -> int:
                 require_free(directory, force=options.force)
             else:
                 check_place(directory, STUDY, digest, force=options.force)
-            answers = study_all(inputs, draws, plan, source=source, say=progress.say)
-            content = content_of(
+            outcome = study_all(
                 inputs,
                 draws,
-                answers,
+                plan,
+                unfinished(directory.with_name(f"{directory.name}.drivers")),
+                study=STUDY,
                 source=source,
-                reasons=reasons,
-                provenance=provenance_of(inputs, digest),
+                digest=digest,
+                execution=execution,
+                progress=progress,
             )
-            keep(content, directory, options, write_driver_figures)
+            with outcome.placing():
+                content = content_of(
+                    inputs,
+                    draws,
+                    answers_of(outcome),
+                    source=source,
+                    reasons=reasons,
+                    provenance=provenance_of(inputs, digest),
+                )
+                keep(content, directory, options, write_driver_figures)
     if options.format == "json":
         print(as_json(content))
     else:

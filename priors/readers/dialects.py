@@ -145,7 +145,7 @@ def nemo() -> OneLine:
         markers=("train_step_timing",),
         begins=re.compile(r"Training epoch|\bEpoch \d+:"),
         step=(
-            re.compile(r"global_step\s*[:=]\s*(\d[\d.]*)"),
+            re.compile(r"global_step\"?\s*[:=]\s*(\d[\d.]*)"),
             re.compile(r"iteration\s+(\d+)\s*/"),
             re.compile(r"\|\s*(\d+)/\d+\s*\["),
             re.compile(r"\bEpoch \d+:.*?(\d+)/\d+"),

@@ -8,6 +8,7 @@ exposure is their sum, the censored ones included.
 import csv
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from model.errors import nearest
@@ -26,6 +27,10 @@ from priors.readers.text import number_of, seconds_of
 
 DAY_S = 86400.0
 MOST_ROWS = 2_000_000
+HEADER_LINES, TITLES = 40, 6
+
+QUOTED_LINES = 64
+"""Lines that a quoted cell may take: a quote without its end must not swallow the table."""
 
 PLANNED = re.compile(r"\b(?:planned|scheduled|maintenance)\b", re.IGNORECASE)
 CENSORED = re.compile(
@@ -61,15 +66,7 @@ class FailureTable:
 
     def recognise(self, head: list[str]) -> bool:
         """A header with a start or a duration, and a node or a cause."""
-        lines = [line for line in head if line.strip() and not line.startswith("#")]
-        if not lines:
-            return False
-        names = {split_unit(name)[0] for name in _cells(lines[0], _delimiter(lines[0]))}
-        return (
-            len(names) > 1
-            and _known(names, "start", "duration")
-            and _known(names, "node", "cause", "censored")
-        )
+        return any(_is_header(line) for line in _headings(head))
 
     def read(self, source: TextSource, options: ReadOptions) -> Found:
         """The count with its exposure.
@@ -133,6 +130,21 @@ class FailureTable:
         )
 
 
+def _headings(head: Sequence[str]) -> list[str]:
+    """Lines that can be the header: exports put a title or two before it."""
+    lines = [line for line in head[:HEADER_LINES] if line.strip() and not line.startswith("#")]
+    return lines[:TITLES]
+
+
+def _is_header(line: str) -> bool:
+    names = {split_unit(name)[0] for name in _cells(line, _delimiter(line))}
+    return (
+        len(names) > 1
+        and _known(names, "start", "duration")
+        and _known(names, "node", "cause", "censored")
+    )
+
+
 def _known(names: set[str], *whats: str) -> bool:
     from priors.readers.table_columns import NAMES
 
@@ -157,10 +169,14 @@ def _records(
     header: list[str] = []
     raw: list[tuple[int, list[str]]] = []
     delimiter = ","
-    for number, line in source.lines():
+    first = next((line for line in _headings(source.head()) if _is_header(line)), None)
+    for number, line in _records_of(source, skipped):
         if not line.strip() or line.startswith("#"):
             continue
         if not header:
+            if first is not None and not _is_header(line):
+                skipped.add("lines before the header", number)
+                continue
             delimiter = _delimiter(line)
             header = [name.strip() for name in _cells(line, delimiter)]
             continue
@@ -203,6 +219,24 @@ def _records(
     intervals = "censored" in places or "event" in places or name in RUNNING
     intervals |= any(row.censored for row in records)
     return records, places, notes, intervals
+
+
+def _records_of(source: TextSource, skipped: Tally) -> Iterator[tuple[int, str]]:
+    """Lines, those of a quoted cell joined, with the number of the first."""
+    begun: list[tuple[int, str]] = []
+    for number, line in source.lines():
+        begun.append((number, line))
+        # A doubled quote inside a cell counts twice.
+        if sum(text.count('"') for _, text in begun) % 2 == 0:
+            yield begun[0][0], " ".join(text for _, text in begun)
+            begun = []
+        elif len(begun) >= QUOTED_LINES:
+            skipped.add("quotes without an end", begun[0][0])
+            yield from begun
+            begun = []
+    if begun:
+        skipped.add("quotes without an end", begun[0][0])
+        yield from begun
 
 
 def _record(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from priors.readers.found import Draft, Found, Measure, ReadOptions, identifier, refuse
 from priors.readers.source import TextSource
+from priors.readers.text import number_of
 
 PRODUCTIVE = ("total_productive_time", "productive_time", "goodput_time", "goodput_seconds")
 ELAPSED = ("total_elapsed_time", "total_job_time", "elapsed_time", "job_time")
@@ -49,6 +50,14 @@ class Goodput:
             raise refuse(source, error.lineno, f"not whole JSON: {error.msg}") from None
         except RecursionError:
             raise refuse(source, 1, "JSON nested too deeply") from None
+        if isinstance(content, list) and len(content) > 1:
+            raise refuse(
+                source,
+                1,
+                f"{len(content)} records are in this export, and which one stands for the job is "
+                "not said",
+                "hand over one record a file",
+            )
         entries = {key.lower(): value for key, value in reversed(list(_walk(content)))}
         badput = _badput(entries)
         ratio, elapsed, rule = _ratio(entries, badput, source)
@@ -107,6 +116,8 @@ def _number(value: object) -> float | None:
         parts = [_number(part) for part in value.values()]
         numbers = [part for part in parts if part is not None]
         return sum(numbers) if numbers else None
+    if isinstance(value, str):
+        value = number_of(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) else None
@@ -146,6 +157,8 @@ def _ratio(
         return productive / elapsed, elapsed, "productive over elapsed time"
     if productive is not None and badput:
         total = productive + blocking
+        if total <= 0.0:
+            raise refuse(source, 1, "productive time and badput are both zero")
         return productive / total, total, "productive time over itself and all blocking badput"
     if share is not None:
         percent = share / 100.0 if share > 1.0 else share

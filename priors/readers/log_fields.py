@@ -46,5 +46,5 @@ class Fields:
 
 
 def keyed_number(key: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
-    """The number after a key and a colon or equals sign."""
-    return re.compile(rf"(?:{key})\s*[:=]\s*(?P<n>{NUMBER})", flags)
+    """The number after a key, which JSON quotes, and a colon or equals sign."""
+    return re.compile(rf"(?:{key})\"?\s*[:=]\s*(?P<n>{NUMBER})", flags)

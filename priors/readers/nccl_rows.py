@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from priors.readers.found import Tally, refuse
 from priors.readers.source import TextSource
-from priors.readers.text import BARE_ANSI, split_rank
+from priors.readers.text import BARE_ANSI, split_rank, without_stamp
 
 SIZE_UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 BANDWIDTH_UNITS = {"": 1.0, "gbps": 1.0, "gb/s": 1.0, "mb/s": 1e-3, "mbps": 1e-3, "tb/s": 1e3}
@@ -105,6 +105,7 @@ def read_text(source: TextSource) -> Table:
                 table.kind = match[1]
             continue
         prefix, line = split_rank(BARE_ANSI.sub("", raw) if "[" in raw else raw)
+        line = without_stamp(line)
         if "," in line:
             line = COMMAS.sub("", line)
         if _is_header(table, source, number, line):
@@ -279,7 +280,7 @@ def _sides(cells: list[str], size: int) -> tuple[list[tuple[float, float]], bool
                 sides.append((algorithm, bus))
             check = cells[place + BANDWIDTHS] if place + BANDWIDTHS < len(cells) else ""
             # A whole number counts wrong results; older releases print a rounding error.
-            wrong |= check.isdigit() and int(check) > 0
+            wrong |= check.isdecimal() and int(check) > 0
             place += BANDWIDTHS + 1
         else:
             place += 1

@@ -14,7 +14,7 @@ from priors.readers.found import (
 )
 from priors.readers.nccl_rows import ROW_START, Row, Table, read_json, read_text
 from priors.readers.source import TextSource
-from priors.readers.text import split_rank
+from priors.readers.text import split_rank, without_stamp
 
 PLATEAU = 8
 """The plateau is looked for in sizes from the largest down to an eighth of it."""
@@ -54,7 +54,7 @@ class NcclTests:
             return '"bus_bw"' in text or ('"nccl_version"' in text and '"args"' in text)
         if "nccl-tests version" in text or "# nThread" in text:
             return True
-        lines = (split_rank(line)[1] for line in head)
+        lines = (without_stamp(split_rank(line)[1]) for line in head)
         return any(
             (start := ROW_START.match(line)) is not None and len(line[start.end() :].split()) > 3  # noqa: PLR2004
             for line in lines

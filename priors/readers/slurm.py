@@ -43,6 +43,7 @@ KNOWN_STATES = frozenset(STATES.values()) | {"REQUEUE_HOLD", "SPECIAL_EXIT", "ST
 ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d{2}):(\d{2})(?:\.\d+)?\Z")
 SHORT_ELAPSED = re.compile(r"(\d+):(\d{2})(?:\.\d+)?\Z")
 HOSTS = re.compile(r"([^,\[\]]*)(?:\[([^\]]*)\])?[^,\[\]]*")
+FIXED_WIDTH = re.compile(r"\s*JobID\s+(?:\w+%?\s+)*State\b", re.IGNORECASE)
 TRES_NODES = re.compile(r"(?:^|,)node=(\d+)")
 
 DAY_S = 86400.0
@@ -60,7 +61,9 @@ class Slurm:
 
     def recognise(self, head: list[str]) -> bool:
         """A header with the job's id and state."""
-        return any(_header(line) is not None for line in head[:50])
+        return any(
+            _header(line) is not None or FIXED_WIDTH.match(line) is not None for line in head[:50]
+        )
 
     def read(self, source: TextSource, options: ReadOptions) -> Found:
         """Interruptions by state, with the node-days of all allocations.
@@ -117,7 +120,7 @@ class _Account:
         self.without_nodes = 0
         self.disagree = 0
         self.first_missing = 0
-        self.seen: set[tuple[str, ...]] = set()
+        self.seen: dict[tuple[str, str], tuple[str, str, int]] = {}
         self.events_seen: set[tuple[str, ...]] = set()
         self.exposure = JobExposure()
 
@@ -131,16 +134,18 @@ class _Account:
             if header is not None:
                 self.delimiter, self.names = header
                 self.leads = line.strip().startswith(self.delimiter)
-            elif not self.names:
-                if number > 50:  # noqa: PLR2004 - as far as it is recognised
-                    break
-            elif set(line.strip()) <= set("-| "):
+            elif (not self.names and FIXED_WIDTH.match(line)) or (
+                self.names and set(line.strip()) <= set("-| ")
+            ):
                 raise refuse(
                     self.source,
                     number,
                     "columns of fixed width cut their values",
                     "run sacct with --parsable2",
                 )
+            elif not self.names:
+                if number > 50:  # noqa: PLR2004 - as far as it is recognised
+                    break
             else:
                 self._row(number, line)
         if not self.names:
@@ -198,15 +203,35 @@ class _Account:
             self.skipped.add(f"rows of the unknown state {state!r}", number)
             return
         start = row.get("start", "")
-        if moment_of(start) is not None:
-            # Several dumps in one file overlap.
-            key = (job, start, row.get("end", ""), state)
-            if key in self.seen:
-                self.skipped.add("copies of a row", number)
-                return
-            if len(self.seen) < SEEN:
-                self.seen.add(key)
+        if moment_of(start) is not None and self._is_copy(number, row, job, state):
+            return
         self._count(number, row, job, state, elapsed)
+
+    def _is_copy(self, number: int, row: dict[str, str], job: str, state: str) -> bool:
+        """Whether an earlier row tells of the same attempt: several dumps in one file overlap.
+
+        Raises
+        ------
+        InputError
+            If two rows tell of one attempt differently.
+        """
+        key, end = (job, row["start"]), row.get("end", "")
+        known = self.seen.get(key)
+        if known is None:
+            if len(self.seen) < SEEN:
+                self.seen[key] = (end, state, number)
+            return False
+        if known[0] == end:
+            again = "copies of a row" if known[1] == state else "rows of one attempt in two states"
+            self.skipped.add(again, number)
+            return True
+        raise refuse(
+            self.source,
+            number,
+            f"job {job} of {row['start']} is told of a second time, as {state} after {known[1]} in "
+            f"line {known[2]}: dumps of two moments are in this file",
+            "hand over the newest dump alone",
+        )
 
     def _state(self, text: str) -> str:
         words = text.upper().replace("+", " ").replace(",", " ").split()
@@ -221,7 +246,7 @@ class _Account:
 
     def _elapsed(self, row: dict[str, str], number: int, *, cut: bool) -> float | None:
         raw = row.get("elapsedraw", "")
-        value = float(raw) if raw.isdigit() else elapsed_of(row.get("elapsed", ""))
+        value = float(raw) if raw.isdecimal() else elapsed_of(row.get("elapsed", ""))
         if cut and self.names[-1] == "elapsed" and not ELAPSED.match(row["elapsed"]):
             return None
         start, end = moment_of(row.get("start", "")), moment_of(row.get("end", ""))
@@ -316,6 +341,8 @@ class _Account:
             measures.append(Measure(name="node_days", value=node_days, unit="node-days"))
             classes = self.exposure.classes()
             drafts += [self._draft(item, counted, alone=len(classes) == 1) for item in classes]
+            if not classes:
+                withheld.append("interruptions: no job has a length, so there is no exposure")
             if len(classes) > 1:
                 notes.append(
                     f"jobs of {len(classes)} size classes are counted apart: they tell a rate per "
@@ -375,7 +402,7 @@ class _Account:
 
 def _nodes(row: dict[str, str]) -> float | None:
     for key in ("nnodes", "allocnodes"):
-        if row.get(key, "").isdigit() and int(row[key]) > 0:
+        if row.get(key, "").isdecimal() and int(row[key]) > 0:
             return float(row[key])
     match = TRES_NODES.search(row.get("alloctres", ""))
     if match:
@@ -392,7 +419,7 @@ def _listed(text: str) -> float | None:
         if not name:
             continue
         ranges = [part.split("-") for part in inside.split(",")] if inside else [["0"]]
-        if not all(number.isdigit() for bounds in ranges for number in bounds):
+        if not all(number.isdecimal() for bounds in ranges for number in bounds):
             return None
         count += sum(int(bounds[-1]) - int(bounds[0]) + 1 for bounds in ranges)
     return float(count) if count > 0 else None

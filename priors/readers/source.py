@@ -8,8 +8,8 @@ import glob
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import chain, islice
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -27,7 +27,23 @@ HEAD_LINES, HEAD_CHARACTERS = 20_000, 4 << 20
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 PART_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,200})?\Z")
 
+AS_LATIN = "latin-1-where-not-utf-8"
+
+
+def _as_latin(error: UnicodeError) -> tuple[str, int]:
+    """Bytes that are no UTF-8 as the Latin letters they mostly are; any other fault as a mark."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    bad = error.object[error.start : error.end]
+    return (bad.decode("latin-1") if error.encoding == "utf-8" else "\ufffd"), error.end
+
+
+codecs.register_error(AS_LATIN, _as_latin)
+
 MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+
+type Batch = tuple[int, list[str]]
+"""Number of a line, and the texts of it and of those that follow."""
 
 type Progress = Callable[[int, int], None]
 """Told bytes read so far and bytes in all, 0 where that is unknown."""
@@ -73,8 +89,9 @@ class TextSource:
     progress: Progress | None = None
     cut_line: int = 0
     cut_lines_over_length: int = 0
-    _head: list[tuple[int, str]] | None = None
-    _rest: Iterator[tuple[int, str]] | None = None
+    _head: list[str] | None = None
+    _read: list[Batch] = field(default_factory=list)
+    _rest: Iterator[Batch] | None = None
 
     @property
     def label(self) -> str:
@@ -83,21 +100,31 @@ class TextSource:
 
     def head(self) -> list[str]:
         """The first lines, which :meth:`lines` gives again."""
-        if self._rest is None:
-            self._rest = self._numbered()
+        if self._head is None:
+            self._rest = self._batches()
             self._head, size = [], 0
-            for item in islice(self._rest, HEAD_LINES):
-                self._head.append(item)
-                size += len(item[1])
-                if size > HEAD_CHARACTERS:
-                    break
-        return [text for _, text in self._head or []]
+            for batch in self._rest:
+                self._read.append(batch)
+                for text in batch[1]:
+                    self._head.append(text)
+                    size += len(text)
+                    if len(self._head) >= HEAD_LINES or size > HEAD_CHARACTERS:
+                        return self._head
+        return self._head
 
-    def lines(self) -> Iterator[tuple[int, str]]:
-        """Number and text of each line, once; pieces between carriage returns share a number."""
+    def batches(self) -> Iterator[Batch]:
+        """Number of the first line, and texts of it and those that follow; once.
+
+        Pieces between carriage returns share a number and come one by one.
+        """
         self.head()
         assert self._rest is not None
-        return chain(self._head or [], self._rest)
+        return chain(self._read, self._rest)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Number and text of each line, once."""
+        for first, texts in self.batches():
+            yield from enumerate(texts, first)
 
     def text(self, limit: int = 64 << 20) -> str:
         """The whole text, for formats that are one document.
@@ -119,7 +146,7 @@ class TextSource:
             parts.append(line)
         return "\n".join(parts)
 
-    def _numbered(self) -> Iterator[tuple[int, str]]:
+    def _batches(self) -> Iterator[Batch]:
         number, rest, returns = 0, "", None
         for block in self._blocks():
             if returns is None and ("\n" in block or "\r" in block[:-1]):
@@ -128,24 +155,24 @@ class TextSource:
                 block = block.replace("\r", "\n")  # noqa: PLW2901
             *whole, rest = (rest + block).split("\n")
             if "\r" not in block and "\r" not in "".join(whole[:1]) and _short(whole):
-                yield from enumerate(whole, number + 1)
+                yield number + 1, whole
                 number += len(whole)
             else:
                 for line in whole:
                     number += 1
                     for piece in self._pieces(line):
-                        yield number, piece
+                        yield number, [piece]
             if len(rest) > MAX_LINE * 16:
                 number += 1
                 for piece in self._pieces(rest):
-                    yield number, piece
+                    yield number, [piece]
                 number, rest = number - 1, ""
         if rest:
             pieces = list(self._pieces(rest))
             if not rest.endswith("\r"):
                 self.cut_line = number + 1
             for piece in pieces:
-                yield number + 1, piece
+                yield number + 1, [piece]
 
     def _pieces(self, line: str) -> Iterator[str]:
         for piece in line.rstrip("\r").split("\r"):
@@ -159,19 +186,24 @@ class TextSource:
         held = ""
         for data in self._bytes():
             if decoder is None:
-                decoder = codecs.getincrementaldecoder(_encoding(data))(errors="replace")
+                decoder = codecs.getincrementaldecoder(_encoding(data))(errors=AS_LATIN)
             text = held + decoder.decode(data)
             held = ""
+            if "\r\n" in text:
+                text = text.replace("\r\n", "\n")
+            if text.endswith("\r"):
+                # Its line feed may begin the next block.
+                text, held = text[:-1], "\r"
             if "\x1b" in text:
                 # A colour code may lie across two blocks.
                 if part := PART_ANSI.search(text, max(0, len(text) - 256)):
-                    text, held = text[: part.start()], text[part.start() :]
+                    text, held = text[: part.start()], text[part.start() :] + held
                 text = ANSI.sub("", text)
             if "\0" in text:
                 text = text.replace("\0", "")
             yield text
         if decoder is not None:
-            yield decoder.decode(b"", final=True)
+            yield held + decoder.decode(b"", final=True)
 
     def _bytes(self) -> Iterator[bytes]:
         try:

@@ -26,6 +26,10 @@ SHIFT_SD, SHIFT_SHARE, SHIFT_T = 1.5, 0.005, 6.0
 
 MOST_REGIMES = 64
 
+ROUNDING = 1e-12
+
+FIRST_OF_TWO = 1.25
+
 PERIODIC_SPIKES = 3
 
 
@@ -123,9 +127,11 @@ def analyse(
     mean = weighted / total
     between = sum(item.rows * (item.mean_s - mean) ** 2 for item in regimes) / total
     degrees = total - len(regimes)
+    sd = float(np.sqrt(squares / degrees)) if degrees > 0 else 0.0
     return StepLevel(
         mean_s=mean,
-        sd_s=float(np.sqrt(squares / degrees)) if degrees > 0 else 0.0,
+        # Equal rows differ from their mean by its rounding.
+        sd_s=sd if sd > ROUNDING * mean else 0.0,
         between_sd_s=float(np.sqrt(between)),
         rows=total,
         warm_up=int(warm.sum()),
@@ -153,6 +159,10 @@ def _warm_up(values: Floats, starts: Sequence[int], noise: float) -> Flags:
     warm = np.zeros(values.size, dtype=bool)
     overall = float(np.median(values))
     ends = [*starts[1:], values.size]
+    if values.size == 2 and values[0] > FIRST_OF_TWO * values[1]:  # noqa: PLR2004
+        # Two rows have no spread to tell jitter by: only a plainly slow first one is set-up.
+        warm[0] = True
+        return warm
     for start, end in zip(starts, ends, strict=True):
         part = values[start:end]
         # A few rows have no level of their own.

@@ -9,7 +9,20 @@ from priors.readers.source import TextSource
 from priors.readers.text import moment_of, number_of
 
 NAMES: dict[str, tuple[str, ...]] = {
-    "node": ("node", "nodename", "nodeid", "nodenum", "nodenumber", "host", "hostname", "machine"),
+    "node": (
+        "node",
+        "nodename",
+        "nodeid",
+        "nodenum",
+        "nodenumber",
+        "host",
+        "hostname",
+        "machine",
+        "server",
+        "servername",
+        "instance",
+        "instanceid",
+    ),
     "start": (
         "start",
         "starttime",
@@ -26,6 +39,22 @@ NAMES: dict[str, tuple[str, ...]] = {
         "opened",
         "downat",
         "startdate",
+        "startedat",
+        "detected",
+        "detectedat",
+        "detectiontime",
+        "created",
+        "createdat",
+        "openedat",
+        "occurredat",
+        "reported",
+        "reportedat",
+        "failure",
+        "failuredate",
+        "failurestart",
+        "incidentstart",
+        "outagestart",
+        "downsince",
     ),
     "end": (
         "end",
@@ -40,6 +69,17 @@ NAMES: dict[str, tuple[str, ...]] = {
         "upat",
         "enddate",
         "restored",
+        "endedat",
+        "resolvedat",
+        "closedat",
+        "recoveredat",
+        "restoredat",
+        "fixedat",
+        "repairedat",
+        "failureend",
+        "incidentend",
+        "outageend",
+        "upsince",
     ),
     "duration": (
         "duration",
@@ -66,6 +106,19 @@ SLASHED = re.compile(
     r"(\d{1,2})[/.](\d{1,2})[/.](\d{4}|\d{2})"
     r"(?:[ T,]+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])?)?\Z"
 )
+MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
+    )
+}
+CLOCK = r"(?:[ T,]+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])?)?\Z"
+DAY_MONTH = re.compile(
+    r"(?:[A-Z][a-z]{2},? +)?(\d{1,2})[ -]([A-Za-z]{3,9})\.?,?[ -](\d{4})" + CLOCK
+)
+MONTH_DAY = re.compile(r"(?:[A-Z][a-z]{2},? +)?([A-Za-z]{3,9})\.? +(\d{1,2}),? +(\d{4})" + CLOCK)
+"""Months by their English names: never two dates."""
+
 ISO_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})\Z")
 SHORT_ISO = re.compile(r"(\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2})\s?(Z|[+-]\d{2}:?\d{2})?\Z")
 EPOCH_S, EPOCH_MS = 1e8, 1e11
@@ -137,16 +190,23 @@ def date_of(text: str, order: str) -> float | None:
     text = text.strip()
     if (moment := moment_of(text)) is not None:
         return moment
+    return _other_date(text, order)
+
+
+def _other_date(text: str, order: str) -> float | None:
+    """What is no ISO date and time to the second."""
     if short := SHORT_ISO.match(text):
         return moment_of(f"{short[1]}:00{short[2] or ''}")
-    if day := ISO_DATE.match(text):
-        return _utc(int(day[1]), int(day[2]), int(day[3]))
+    if ISO_DATE.match(text):
+        return moment_of(f"{text} 00:00:00")
     if match := SLASHED.match(text):
         return _slashed(match, order)
+    if named := DAY_MONTH.match(text) or MONTH_DAY.match(text):
+        return _named_month(named)
     value = number_of(text)
-    if value is not None and value >= EPOCH_S:
-        return value / 1000.0 if value >= EPOCH_MS else value
-    return None
+    if value is None or value < EPOCH_S:
+        return None
+    return value / 1000.0 if value >= EPOCH_MS else value
 
 
 def _slashed(match: re.Match[str], order: str) -> float | None:
@@ -158,10 +218,21 @@ def _slashed(match: re.Match[str], order: str) -> float | None:
     else:
         return None
     year = int(match[3]) + (2000 if len(match[3]) == 2 else 0)  # noqa: PLR2004 - two digits
+    return _utc(year, month, day, *_clock(match))
+
+
+def _named_month(match: re.Match[str]) -> float | None:
+    day, name = sorted(match.groups()[:2], key=str.isalpha)
+    month = MONTHS.get(name[:3].lower())
+    return None if month is None else _utc(int(match[3]), month, int(day), *_clock(match))
+
+
+def _clock(match: re.Match[str]) -> tuple[int, int, int]:
+    """Hour, minute and second of the last four groups."""
     hour = int(match[4] or 0)
     if match[7]:
         hour = hour % 12 + (12 if match[7].lower() == "pm" else 0)
-    return _utc(year, month, day, hour, int(match[5] or 0), int(match[6] or 0))
+    return hour, int(match[5] or 0), int(match[6] or 0)
 
 
 def _utc(*parts: int) -> float | None:

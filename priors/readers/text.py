@@ -8,12 +8,19 @@ RANK = re.compile(
     r"\s*(?:\[(?:rank|default)\s?\d+\]:?|\[\d+\]:?(?=\s|$)"
     r"|\[\d+,\d+\]<std(?:out|err|diag)>:"
     r"|\(?(?:rank|worker|task)\s*[=:]?\s*\d+\)?:"
+    r"|\[pod/[^\]\s]+\]"
     r"|\(\w+ pid=\d+(?:, ip=[\d.]+)?\)"
     r"|[A-Za-z][\w.-]*\d[\w.-]*:(?=\s)"
     r"|\d+:(?=\s))",
     re.IGNORECASE,
 )
 """One prefix that a launcher puts before a line; several may follow each other."""
+
+STAMP = re.compile(
+    r"\s*\[?\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?\]?"
+    r"(?: std(?:out|err) [FP])?:?(?=\s|$)"
+)
+"""A date and time that a container's or a launcher's log puts before a line."""
 
 BARE_ANSI = re.compile(r"\[\d{1,3}(?:;\d{1,3})*m")
 """A colour code whose escape character was lost in a paste."""
@@ -43,11 +50,23 @@ SECONDS |= {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def split_rank(line: str) -> tuple[str, str]:
-    """Launcher's prefixes of a line, and what follows them."""
-    end = 0
-    while found := RANK.match(line, end):
+    """Launcher's prefixes of a line, and what follows them; dates between them stay in the text."""
+    end, ranks, stamps = 0, "", ""
+    while True:
+        if found := RANK.match(line, end):
+            ranks += found[0]
+        elif found := STAMP.match(line, end):
+            stamps += found[0]
+        else:
+            return " ".join(ranks.split()), stamps + line[end:]
         end = found.end()
-    return " ".join(line[:end].split()), line[end:]
+
+
+def without_stamp(line: str) -> str:
+    """A line without the dates that stand before it."""
+    while found := STAMP.match(line):
+        line = line[found.end() :]
+    return line
 
 
 def number_of(text: str, *, thousands: bool = False) -> float | None:

@@ -11,6 +11,8 @@ from priors.readers.step_series import Ranks, Row, Series
 from priors.readers.text import BARE_ANSI, split_rank
 from priors.readers.training_evidence import Log, evidence_of
 
+MOST_LABELS = 4096
+
 MOST_STEPS = 1_000_000_000
 
 
@@ -65,15 +67,21 @@ def scan(source: TextSource, dialect: Dialect) -> tuple[Ranks, Marks, int]:
     found = _Scan(dialect)
     words = (*dialect.markers, *HINTS)
     number = 0
-    for number, raw in source.lines():
-        for word in words:
-            # A line without any of these says nothing here: most of a log is of that kind.
-            if word in raw:
-                found.take(number, raw, cut=number == source.cut_line)
-                break
-        else:
-            if found.waits:
-                found.take(number, raw, cut=number == source.cut_line)
+    for first, texts in source.batches():
+        # A line without any of these says nothing here: most of a log is of that kind. Those that
+        # a whole block does not hold are not looked for in its lines.
+        block = texts[0] if len(texts) == 1 else "\n".join(texts)
+        live = [word for word in words if word in block]
+        number = first - 1
+        for raw in texts:
+            number += 1
+            for word in live:
+                if word in raw:
+                    found.take(number, raw, cut=number == source.cut_line)
+                    break
+            else:
+                if found.waiting:
+                    found.take(number, raw, cut=number == source.cut_line)
     if source.cut_line and found.last_line != source.cut_line:
         dialect.skipped.add("last lines without an ending that gave no step", source.cut_line)
     for line, label, row in dialect.finish():
@@ -90,22 +98,17 @@ class _Scan:
         self.waiting = dialect.waiting if isinstance(dialect, Megatron) else {}
         self.ranks = Ranks()
         self.marks = Marks(skipped=dialect.skipped)
+        self.labels: dict[str, str] = {}
         self.first: str | None = None
         self.last_line = 0
         self.last_row: Row | None = None
-
-    @property
-    def waits(self) -> bool:
-        """Whether some row is unfinished."""
-        return bool(self.waiting)
 
     def take(self, number: int, raw: str, *, cut: bool) -> None:
         """Rows and marks of one line."""
         if self.megatron is not None and not self.waiting and not cut:
             usual = self.megatron.usual(raw)
             if usual is not None:
-                label, _ = split_rank(raw[: usual[0]])
-                self.add(number, label, usual[1], raw)
+                self.add(number, self._label(raw[: usual[0]]), usual[1], raw)
                 return
         text = BARE_ANSI.sub("", raw) if "m" in raw and "[" in raw else raw
         label, text = split_rank(text)
@@ -118,6 +121,15 @@ class _Scan:
             for series in self.ranks.series.values():
                 series.restart()
 
+    def _label(self, prefix: str) -> str:
+        """Rank of a line's prefix; few are told apart, and each comes often."""
+        label = self.labels.get(prefix)
+        if label is None:
+            label, _ = split_rank(prefix)
+            if len(self.labels) < MOST_LABELS:
+                self.labels[prefix] = label
+        return label
+
     def add(self, line: int, label: str, row: Row, text: str) -> None:
         """One row of a rank."""
         if row.step > MOST_STEPS or row.batch > MOST_STEPS:
@@ -126,7 +138,7 @@ class _Scan:
         if self.first is None:
             self.first = label
         self.last_line, self.last_row = line, row
-        series = self.ranks.of(label)
+        series = self.ranks.series.get(label) or self.ranks.of(label)
         if series is not None and series.add(line, row) and label == self.first:
             self.marks.step(text, row.step, series.gap * row.seconds)
 

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.inputs import Inputs, Request, gather
+from decision.finished import OUTCOMES, request_of
+from decision.inputs import Inputs, gather
 from decision.outcomes import evaluate
 from decision.run import PROVENANCE, SUMMARY
 from model.errors import InputError
 from model.intervention_entries import COLUMN_PREFIX
 from priors.draws import Draws, read_draws
-
-OUTCOMES = "outcomes.parquet"
 
 WITHOUT_COSTS = (
     "Costs are left out: this says what drives the gain of each option, not whether it pays."
@@ -37,23 +36,14 @@ def read_run(directory: Path) -> tuple[Inputs, Draws, str]:
     try:
         provenance = json.loads((directory / PROVENANCE).read_text(encoding="utf-8"))
         summary = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
-        options, source = provenance["options"], summary["question"]["source"]
+        source = summary["question"]["source"]
         count = int(provenance["draws"])
-        documents = directory / "inputs"
-        request = Request(
-            scenario=str(documents / "scenario.yaml"),
-            at_scale=options["at_scale"],
-            settings=options["set"],
-            interventions=str(documents / "interventions.yaml"),
-            only=options["only"],
-            bundles=options["bundles"],
-            priors=str(documents / "priors.yaml"),
-            evidence=sorted(map(str, documents.glob("evidence-*.yaml"))) or ["none"],
-            parameter_draws=None,
-            regime=options["regime"],
-            solver=options["solver"],
-            draws=count,
-            seed=int(provenance["seed"]),
+        request = replace(
+            request_of(directory, provenance, summary),
+            costs=None,
+            budget=None,
+            risk_tolerance=None,
+            studies_on_offer=None,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError.single(
@@ -63,7 +53,7 @@ def read_run(directory: Path) -> tuple[Inputs, Draws, str]:
             remedy="give a directory that `python -m decision.rank` wrote",
         ) from None
     inputs = gather(request)
-    if options.get("costs"):
+    if provenance["options"].get("costs"):
         # Ranked by what a budget brings, the run may recommend another option than its gains do.
         inputs = replace(inputs, notes=(*inputs.notes, WITHOUT_COSTS))
     draws = read_draws(directory / OUTCOMES)

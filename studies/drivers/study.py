@@ -4,7 +4,7 @@ Shapes: n draws, D parameters.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class Plan:
     seed
         Seed, not negative.
     jobs
-        Threads of the model.
+        Threads of the model; no result depends on them.
     """
 
     methods: tuple[str, ...]
@@ -77,7 +77,7 @@ class Plan:
     redrawn: int = REDRAWN
     scrambles: int = SCRAMBLES
     seed: int = 1
-    jobs: int = 1
+    jobs: int = field(default=1, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,8 @@ cluster. A worker whose code or versions are not those of this process computes 
 import logging
 import pickle
 import queue
+import time
+import uuid
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from typing import Any, Self
@@ -17,15 +19,15 @@ from studies.execution.engines import (
     Job,
     Reply,
     counted,
-    deaf_children,
     died,
     named,
     packed_shared,
     run_packed,
 )
-from studies.execution.fingerprint import BETWEEN, PYTHON, fingerprint
+from studies.execution.fingerprint import fingerprint
 from studies.execution.options import Execution
-from studies.execution.tasks import failed
+from studies.execution.processes import deaf_children
+from studies.execution.tasks import LISTED, failed
 
 INSTALL = "pip install 'fundworthy[dask]'"
 
@@ -38,7 +40,7 @@ WORKERS_S = 60.0
 POLL_S = 1.0
 
 LOOK_S = 10.0
-"""Time between looks at how many workers there are, while nothing ends."""
+"""Time between looks at how many workers there are."""
 
 SETTINGS = {
     # Shared inputs are meant to be sent whole.
@@ -70,7 +72,11 @@ class DaskEngine:
         self._address = execution.scheduler or "the local cluster"
         self._client: Any = None
         self._shared: Any = None
+        # Other clients of the cluster have tasks of their own.
+        self._token = uuid.uuid4().hex
         self._threads = 1
+        self._looked = 0.0
+        self._deserted = False
         self._running: dict[str, tuple[Job, Any]] = {}
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._lost: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
@@ -95,8 +101,11 @@ class DaskEngine:
             self._look()
             # Not scattered: what is scattered is lost with its worker, what is submitted is not.
             self._shared = self._client.submit(
-                pickle.loads, self._sent, key=f"shared-{id(self)}", pure=False
+                pickle.loads, self._sent, key=f"shared-{self._token}", pure=False
             )
+        except OSError:
+            self._cleanup.close()
+            raise self._gone() from None
         except BaseException:
             self._cleanup.close()
             raise
@@ -108,7 +117,7 @@ class DaskEngine:
 
     def submit(self, job: Job) -> None:
         """Take a task."""
-        key = f"task-{id(self)}-{job.index}"
+        key = f"task-{self._token}-{job.index}"
         future = self._client.submit(
             run_there,
             job.index,
@@ -131,17 +140,16 @@ class DaskEngine:
         InputError
             If the scheduler has gone, or a worker with other versions has come.
         """
-        idle_s = 0.0
         while True:
             self._tell_lost()
+            if time.monotonic() - self._looked >= LOOK_S:
+                # Where the scheduler has gone, that is found out below.
+                with suppress(OSError):
+                    self._look()
             try:
                 future = self._ended.get(timeout=POLL_S)
             except queue.Empty:
                 self._require_connected()
-                idle_s += POLL_S
-                if idle_s >= LOOK_S:
-                    idle_s = 0.0
-                    self._look()
                 continue
             job, future = self._running.pop(future.key)
             return [self._reply(job, future)]
@@ -153,8 +161,8 @@ class DaskEngine:
 
         try:
             reply = future.result()
-        except KilledWorker:
-            return died(job)
+        except KilledWorker as error:
+            return died(job, error.allowed_failures + 1)
         except (CancelledError, OSError):
             # Dask cancels what it has under way when the scheduler goes.
             raise self._gone() from None
@@ -216,16 +224,23 @@ class DaskEngine:
                 source="--engine dask",
                 remedy=INSTALL,
             ) from None
-        with deaf_children():
-            cluster = distributed.LocalCluster(
-                n_workers=self._execution.workers,
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                security=security,
-                silence_logs=logging.CRITICAL,
-            )
+        try:
+            with deaf_children():
+                cluster = distributed.LocalCluster(
+                    n_workers=self._execution.workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    security=security,
+                    silence_logs=logging.CRITICAL,
+                )
+        except (OSError, RuntimeError) as error:
+            raise InputError.single(
+                message=f"no cluster can be started on this machine ({error})",
+                source="--engine dask",
+                remedy="choose --engine processes, or a scheduler that is running",
+            ) from error
         self._cleanup.callback(cluster.close, timeout=CONNECT_S)
         return cluster
 
@@ -244,28 +259,35 @@ class DaskEngine:
 
     def _compare(self) -> None:
         """Refuse a cluster whose code or versions are not those of this process."""
-        found = self._client.run(fingerprint, on_error="return")
-        missing = {a: error for a, error in found.items() if isinstance(error, Exception)}
+        found = {f"scheduler {self._address}": self._on_scheduler()}
+        for address, value in self._client.run(fingerprint, on_error="return").items():
+            found[f"worker {address}"] = value
+        missing = {place: error for place, error in found.items() if isinstance(error, Exception)}
         if missing:
-            address, error = next(iter(missing.items()))
-            raise InputError.single(
-                message=f"fundworthy cannot be used on worker {address} ({error})",
-                source="--scheduler",
-                path=str(self._address),
-                remedy="install the same version there as here",
+            raise InputError(
+                Problem(
+                    source=place,
+                    message=f"fundworthy cannot be used there ({error})",
+                    remedy="install the same version there as here",
+                )
+                for place, error in list(missing.items())[:LISTED]
             )
-        scheduler = self._client.get_versions()["scheduler"]["packages"]
-        theirs = {name: value for name, value in scheduler.items() if name in (PYTHON, *BETWEEN)}
-        theirs[PYTHON] = str(theirs[PYTHON]).removesuffix(".final.0")
-        named_all = {f"worker {address}": value for address, value in found.items()}
-        problems = list(differences({f"scheduler {self._address}": theirs, **named_all}))
+        problems = differences(found)
         if problems:
             raise InputError(problems)
 
+    def _on_scheduler(self) -> Any:
+        try:
+            return self._client.run_on_scheduler(fingerprint)
+        except Exception as error:
+            return error
+
     def _look(self) -> None:
+        self._looked = time.monotonic()
         threads = sum(self._client.nthreads().values())
-        if threads == 0:
+        if threads == 0 and not self._deserted:
             self._say(f"no worker is left at {self._address}: waiting for one")
+        self._deserted = threads == 0
         self._threads = max(1, threads)
 
     def _event(self, event: tuple[float, Mapping[str, Any]]) -> None:
@@ -324,7 +346,7 @@ def run_there(
     return run_packed(index, packed, digest, shared) if here == expected else here
 
 
-def differences(found: Mapping[str, Mapping[str, str]]) -> list[Problem]:
+def differences(found: Mapping[str, Any]) -> list[Problem]:
     """What is not the same here as elsewhere, each difference once.
 
     Parameters

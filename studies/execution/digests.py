@@ -22,8 +22,9 @@ type _Feed = Callable[[bytes], None]
 def digest_of(value: object, *, source: str) -> str:
     """SHA-256 of plain data.
 
-    None, bool, int, float, complex, text, bytes, paths, containers of these, dataclasses,
-    enumerations, functions of modules, NumPy arrays and scalars, seeds, pandas and Arrow tables.
+    None, bool, int, float, complex, text, bytes, paths, containers of these, dataclasses (their
+    fields that take part in comparison), enumerations, functions of modules, NumPy arrays and
+    scalars, seeds, pandas and Arrow tables.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def _feed(  # noqa: PLR0912 - one branch a kind of data
         case Set():
             _leaf(feed, "set", b"".join(sorted(_inner(item, source, path) for item in value)))
         case _ if is_dataclass(value) and not isinstance(value, type):
-            named = {field.name: getattr(value, field.name) for field in fields(value)}
+            named = {f.name: getattr(value, f.name) for f in fields(value) if f.compare}
             kind = f"record {_name(type(value))}"
             _items(named.items(), kind, feed, source, path, keyed=True)
         case _:

@@ -13,10 +13,10 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from model.errors import InputError, Problem
-from studies.execution.tables import ROWS_OF_A_GROUP, common_schema, read_part
+from studies.execution.tables import ROWS_OF_A_GROUP, read_part, schema_of, unified
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +66,8 @@ class Store:
         digests: Sequence[str],
     ) -> None:
         self.directory = directory
-        self._manifest = manifest
+        # As it is read back: a tuple becomes a list.
+        self._manifest: Manifest = json.loads(json.dumps(manifest))
         self._tables = tables
         self._digests = digests
 
@@ -74,19 +75,26 @@ class Store:
         """File of a task."""
         return self.directory / PARTS / f"{index:06d}.parquet"
 
-    def open(self, *, resume: bool) -> None:
-        """Make the directory, or find the same study there.
+    @contextmanager
+    def opened(self, *, resume: bool) -> Iterator[None]:
+        """Make the directory, or find the same study there; nobody else may run it meanwhile.
 
         Raises
         ------
         InputError
-            If something else is there, or it cannot be written.
+            If something else is there, it is being run, or it cannot be written.
         """
-        if self.directory.exists() and any(self.directory.iterdir()):
-            found = self._read_manifest()
-            if not resume:
-                self.discard()
-            elif differences := list(differing(found, self._manifest)):
+        found = self._read_manifest()
+        with writing(self.directory):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            opened = (self.directory / LOCK).open("a+", encoding="utf-8")
+        with opened:
+            self._lock(opened)
+            if found is not None and not resume:
+                self._clear()
+                found = None
+            differences = [] if found is None else list(differing(found, self._manifest))
+            if differences:
                 raise InputError(
                     Problem(
                         source=str(self.directory),
@@ -95,16 +103,21 @@ class Store:
                     )
                     for difference in differences
                 )
-        with writing(self.directory):
-            self.directory.mkdir(parents=True, exist_ok=True)
-            if not (self.directory / MANIFEST).exists():
-                text = json.dumps(self._manifest, indent=1, ensure_ascii=False) + "\n"
-                replace_file(self.directory / MANIFEST, text.encode())
-            (self.directory / PARTS).mkdir(exist_ok=True)
-            sync_directory(self.directory)
-            sync_directory(self.directory.parent)
+            with writing(self.directory):
+                if found is None:
+                    text = json.dumps(self._manifest, indent=1, ensure_ascii=False) + "\n"
+                    replace_file(self.directory / MANIFEST, text.encode())
+                (self.directory / PARTS).mkdir(exist_ok=True)
+                sync_directory(self.directory)
+                sync_directory(self.directory.parent)
+            yield
 
-    def _read_manifest(self) -> dict[str, Any]:
+    def _read_manifest(self) -> dict[str, Any] | None:
+        """What the directory is; None where there is none, or nothing in it yet."""
+        if not self.directory.exists():
+            return None
+        if self.directory.is_dir() and {p.name for p in self.directory.iterdir()} <= {LOCK}:
+            return None
         try:
             found = json.loads((self.directory / MANIFEST).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -117,31 +130,20 @@ class Store:
             )
         return found
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep a second run of the same study out; the lock goes with the process.
-
-        Raises
-        ------
-        InputError
-            If there is one.
-        """
-        with writing(self.directory):
-            opened = (self.directory / LOCK).open("a+", encoding="utf-8")
-        with opened:
-            try:
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                opened.seek(0)
-                raise InputError.single(
-                    message=f"this study is being run (by process {opened.read() or 'unknown'})",
-                    source=str(self.directory),
-                    remedy="wait for it, stop it, or choose another --out",
-                ) from None
-            opened.truncate(0)
-            opened.write(str(os.getpid()))
-            opened.flush()
-            yield
+    def _lock(self, opened: TextIO) -> None:
+        """Keep a second run of the same study out; the lock goes with the process."""
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            opened.seek(0)
+            raise InputError.single(
+                message=f"this study is being run (by process {opened.read() or 'unknown'})",
+                source=str(self.directory),
+                remedy="wait for it, stop it, or choose another --out",
+            ) from None
+        opened.truncate(0)
+        opened.write(str(os.getpid()))
+        opened.flush()
 
     def done(self) -> tuple[set[int], int]:
         """Tasks whose part is there and whole, and how many parts were not."""
@@ -156,6 +158,10 @@ class Store:
             else:
                 found.add(index)
         return found, damaged
+
+    def finished(self) -> int:
+        """Parts that are in their place."""
+        return sum(1 for _ in (self.directory / PARTS).glob("[0-9]*.parquet"))
 
     def put(self, index: int, content: bytes) -> None:
         """Keep the part of a task: whole on disk when this returns.
@@ -188,12 +194,25 @@ class Store:
         """
         table = read_part(self.part(index), self._digests[index])
         if table is None:
-            raise InputError.single(
-                message="this part is damaged or gone",
-                source=str(self.part(index)),
-                remedy="run the same command again: it computes what is missing",
-            )
+            raise self._damaged(index)
         return table
+
+    def _damaged(self, index: int) -> InputError:
+        return InputError.single(
+            message="this part is damaged or gone",
+            source=str(self.part(index)),
+            remedy="run the same command again: it computes what is missing",
+        )
+
+    def _schema(self, name: str, members: Sequence[int]) -> "pa.Schema":
+        """The columns that all parts of a table share."""
+        found = None
+        for index in members:
+            schema = schema_of(self.part(index), self._digests[index])
+            if schema is None:
+                raise self._damaged(index)
+            found = unified(found, schema, name, self.part(index).name)
+        return found
 
     def assemble(self, name: str) -> Path:
         """Write a table of all parts in the order of the tasks.
@@ -209,7 +228,7 @@ class Store:
         members = [index for index, table in enumerate(self._tables) if table == name]
         if not members:
             raise InputError.single(message=f"no task belongs to table {name!r}", source="tasks")
-        schema = common_schema((self.part(index) for index in members), name)
+        schema = self._schema(name, members)
         target = self.directory / TABLES / f"{name}.parquet"
         partial = target.with_name(f".{target.name}")
         with writing(self.directory):
@@ -232,12 +251,16 @@ class Store:
     def discard(self) -> None:
         """Remove the directory."""
         with writing(self.directory):
+            self._clear()
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _clear(self) -> None:
+        """Remove all but the lock; the manifest last, so that what is left is known for a study."""
+        with writing(self.directory):
             for path in (self.directory / PARTS, self.directory / TABLES):
                 shutil.rmtree(path, ignore_errors=True)
-            for name in (FAILURES, LOCK, MANIFEST):
-                # The manifest goes last: until then it is known what this is.
+            for name in (FAILURES, MANIFEST):
                 (self.directory / name).unlink(missing_ok=True)
-            shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def differing(found: Manifest, wanted: Manifest, path: str = "") -> Iterator[str]:

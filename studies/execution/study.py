@@ -1,6 +1,6 @@
 """Run many tasks: in memory, or as a study that streams to disk and can be interrupted."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from decision.origin import code_digest
 from decision.progress import Progress
 from model.errors import FundworthyError, InputError, Problem
 from studies.execution.digests import digest_of
-from studies.execution.engines import Engine, InProcess, Job, Processes, counted, replies
+from studies.execution.engines import Engine, InProcess, Job, counted, replies
 from studies.execution.fingerprint import versions_of_results
 from studies.execution.options import ENGINES, Execution
 from studies.execution.store import FAILURES, FORMAT, Store
@@ -74,7 +74,7 @@ class Outcome:
     resumed
         How many were finished before this run.
     repeated
-        How many were run again because their worker died.
+        How many were given out again because their worker died.
     """
 
     store: Store
@@ -148,7 +148,7 @@ class Outcome:
             As in the block, with what is kept.
         """
         self.require_complete()
-        with keeping(self.store, self.done, self.total):
+        with keeping(self.store, self.total):
             yield
             self.store.discard()
 
@@ -214,7 +214,8 @@ def run_study(
     Parameters
     ----------
     tasks
-        What to run: functions that return a data frame or an Arrow table. Iterated over twice.
+        What to run: functions that return a data frame or an Arrow table. Iterated over several
+        times.
     directory
         Where the study is kept until its results are in their place.
     study
@@ -256,8 +257,7 @@ def run_study(
         "versions": versions_of_results(),
     }
     store = Store(directory, manifest, [table for _, table in described], digests)
-    store.open(resume=execution.resume)
-    with store.locked():
+    with store.opened(resume=execution.resume):
         done, damaged = store.done()
         if damaged:
             progress.note(f"damaged and computed again: {counted(damaged, 'part')} in {directory}")
@@ -274,7 +274,7 @@ def run_study(
             for index, task in enumerate(tasks)
             if index not in done
         )
-        with keeping(store, done, len(digests)):
+        with keeping(store, len(digests)):
             if resumed < len(digests):
                 with engine_of(execution, shared, progress) as engine:
                     for reply in replies(engine, jobs):
@@ -308,8 +308,10 @@ def engine_of(execution: Execution, shared: Mapping[str, Any], progress: Progres
     """
     match execution.engine:
         case "in-process":
-            return InProcess(shared)
+            return InProcess(shared, progress.say)
         case "processes":
+            from studies.execution.processes import Processes
+
             return Processes(execution.workers, shared, progress.note)
         case "dask":
             from studies.execution.dask_engine import DaskEngine
@@ -322,7 +324,7 @@ def engine_of(execution: Execution, shared: Mapping[str, Any], progress: Progres
 
 
 @contextmanager
-def keeping(store: Store, done: Collection[int], total: int) -> Iterator[None]:
+def keeping(store: Store, total: int) -> Iterator[None]:
     """Say of a study that ends early what is kept; one without results leaves no trace.
 
     Raises
@@ -333,13 +335,15 @@ def keeping(store: Store, done: Collection[int], total: int) -> Iterator[None]:
     try:
         yield
     except (InputError, KeyboardInterrupt) as error:
-        if not done:
+        # Counted on disk: an interruption may have come between a part and its being noted.
+        finished = store.finished()
+        if finished == 0:
             with suppress(InputError):
                 store.discard()
             raise
         kept = Problem(
             source=str(store.directory),
-            message=f"{len(done):,} of {counted(total, 'task')} {are(len(done))} finished and kept",
+            message=f"{finished:,} of {counted(total, 'task')} {are(finished)} finished and kept",
             remedy="the same command goes on with them",
         )
         if isinstance(error, InputError):

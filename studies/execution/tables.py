@@ -3,7 +3,6 @@
 A part names its task by digest in its metadata and carries page checksums.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +68,21 @@ def read_part(path: Path, digest: str) -> "pa.Table | None":
     return table if metadata.get(TASK_KEY) == digest.encode() else None
 
 
-def common_schema(parts: Iterable[Path], name: str) -> "pa.Schema":
-    """The schema that parts of a table share, columns in the order of the first part.
+def schema_of(path: Path, digest: str) -> "pa.Schema | None":
+    """The columns of a part; None where it is not whole, or of another task."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+    ours = (schema.metadata or {}).get(TASK_KEY) == digest.encode()
+    return schema.remove_metadata() if ours else None
+
+
+def unified(found: "pa.Schema | None", schema: "pa.Schema", name: str, part: str) -> "pa.Schema":
+    """The schema that two parts of a table share, columns in the order of the first.
 
     Raises
     ------
@@ -78,27 +90,20 @@ def common_schema(parts: Iterable[Path], name: str) -> "pa.Schema":
         If there is none.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    found: pa.Schema | None = None
-    for part in parts:
-        schema = pq.read_schema(part).remove_metadata()
-        if found is None:
-            found = schema
-            continue
-        if set(schema.names) != set(found.names):
-            odd = sorted(set(schema.names) ^ set(found.names))
-            raise InputError.single(
-                message=f"parts do not have the same columns: {', '.join(odd)}",
-                source=f"table {name}",
-                path=part.name,
-            )
-        try:
-            found = pa.unify_schemas([found, schema], promote_options="permissive")
-        except pa.ArrowException as error:
-            raise InputError.single(
-                message=f"parts do not fit together ({error})",
-                source=f"table {name}",
-                path=part.name,
-            ) from error
-    return found
+    if found is None:
+        return schema
+    source = f"table {name}"
+    if set(schema.names) != set(found.names):
+        odd = sorted(set(schema.names) ^ set(found.names))
+        raise InputError.single(
+            message=f"parts do not have the same columns: {', '.join(odd)}",
+            source=source,
+            path=part,
+        )
+    try:
+        return pa.unify_schemas([found, schema], promote_options="permissive")
+    except pa.ArrowException as error:
+        raise InputError.single(
+            message=f"parts do not fit together ({error})", source=source, path=part
+        ) from error

@@ -4,11 +4,16 @@ A task is a function of a module with small arguments, so that it can be sent an
 comes in as a seed among the arguments: results do not depend on engine, job count or order.
 """
 
+import copyreg
 import hashlib
+import io
 import pickle
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,6 +31,8 @@ LISTED = 5
 """Failures that a message lists."""
 
 RESULTS = "results"
+
+_teller: ContextVar[Callable[[str], None] | None] = ContextVar("teller", default=None)
 
 _TABLE = re.compile(r"[a-z0-9_]+")
 
@@ -74,13 +81,13 @@ class Task:
             If they cannot be sent, or are too large to be sent with each task.
         """
         try:
-            sent = pickle.dumps((self.function, dict(self.arguments)), protocol=5)
+            sent = packed((self.function, dict(self.arguments)))
         except Exception as error:
             raise InputError.single(
                 message=f"cannot be sent to a worker ({error})", source=f"task {self.name}"
             ) from error
         if len(sent) > LARGEST_BYTES:
-            sizes = {key: len(pickle.dumps(value)) for key, value in self.arguments.items()}
+            sizes = {key: len(packed(value)) for key, value in self.arguments.items()}
             largest = max(sizes, key=lambda key: sizes[key])
             raise InputError.single(
                 message=f"its arguments take {len(sent):,} bytes, allowed are {LARGEST_BYTES:,}",
@@ -137,6 +144,40 @@ class TaskFailedError(FundworthyError):
     def __str__(self) -> str:
         """The failure in one line."""
         return str(self.failure)
+
+
+def packed(value: object) -> bytes:
+    """Anything as it is sent; read-only mappings too, which pickle does not know."""
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer, protocol=5)
+    table: dict[type, Any] = {
+        **copyreg.dispatch_table,
+        MappingProxyType: lambda mapping: (_read_only, (dict(mapping),)),
+    }
+    pickler.dispatch_table = table
+    pickler.dump(value)
+    return buffer.getvalue()
+
+
+def _read_only(mapping: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(mapping)
+
+
+def say(text: str) -> None:
+    """Tell, from within a task, what it is doing: heard where it runs in the study's process."""
+    tell = _teller.get()
+    if tell is not None:
+        tell(text)
+
+
+@contextmanager
+def telling(tell: Callable[[str], None]) -> Iterator[None]:
+    """Let tasks be heard."""
+    token = _teller.set(tell)
+    try:
+        yield
+    finally:
+        _teller.reset(token)
 
 
 def failed(task: Task, error: BaseException) -> Failure:

@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from decision.outcomes import Outcomes, Question, evaluate
+from model.errors import InputError
 from model.scenario import with_values
 from model.substitution import Solver
 from studies.mapping.axes import REGIME, SCALE, SCENARIO, AxisValue
 from studies.mapping.sample import Sample
-
-CHUNK = 8192
-"""Draws evaluated at once: a cell's draws in few calls, which together outweigh the cache."""
 
 type Columns = dict[str, np.ndarray]
 
@@ -61,7 +59,9 @@ class Ground:
             elif path not in (SCENARIO, REGIME):
                 fixed[path] = value
                 if path in self.shifting and path in columns:
-                    columns[path] = _moved(columns[path], float(value), self.shifting[path])
+                    columns[path] = _moved(
+                        path, columns[path], float(value), factor=self.shifting[path]
+                    )
                 elif path in columns:
                     columns[path] = np.full(len(columns[path]), float(value))
         # One value for all draws costs less than a column of it; draws without columns are none.
@@ -106,10 +106,19 @@ def outcomes_of(
         own = ground.sample(values).own
         own = {path: float(values.get(path, own[path])) for path in chosen}
         chosen = {path: np.append(column, own[path]) for path, column in chosen.items()}
-    return evaluate(replace(question, solver=solver), chosen, chunk=CHUNK)
+    return evaluate(replace(question, solver=solver), chosen)
 
 
-def _moved(column: np.ndarray, median: float, factor: bool) -> np.ndarray:
+def _moved(path: str, column: np.ndarray, median: float, *, factor: bool) -> np.ndarray:
     """Draws moved so that their median is the value, by a factor or by a distance."""
     middle = float(np.median(column))
-    return np.asarray(column * (median / middle) if factor else column + (median - middle))
+    if not factor:
+        return np.asarray(column + (median - middle))
+    if middle == 0.0:
+        raise InputError.single(
+            message="the median of the draws is 0, which no factor moves",
+            source="axes",
+            path=path,
+            remedy="leave out :log, so that the draws move by a distance",
+        )
+    return np.asarray(column * (median / middle))

@@ -268,6 +268,11 @@ def ground_of(found: MapInputs, say: Callable[[str], None]) -> tuple[Ground, lis
         The map.
     say
         Told what is being done.
+
+    Raises
+    ------
+    InputError
+        If an axis is to shift draws that there are none of.
     """
     request = found.request
     scale = request.scales[0] if len(request.scales) == 1 else None
@@ -292,6 +297,18 @@ def ground_of(found: MapInputs, say: Callable[[str], None]) -> tuple[Ground, lis
             own=own_values(inputs.scenario, draws.columns),
             doublings=found.doublings,
         )
+    still = [
+        Problem(
+            source="axes",
+            path=axis.path,
+            message="has no draws that could shift",
+            remedy="leave out :shift",
+        )
+        for axis in found.grid.axes
+        if axis.shifts and not all(axis.path in sample.columns for sample in samples.values())
+    ]
+    if still:
+        raise InputError(still)
     shifting = {a.path: a.spacing == "log" for a in found.grid.axes if a.shifts}
     return Ground(questions=questions, samples=samples, shifting=shifting), reasons
 

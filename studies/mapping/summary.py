@@ -9,7 +9,7 @@ from priors.observations import Interruptions
 from studies.mapping.axes import REGIME, SCALE, SCENARIO, Axis, AxisValue
 from studies.mapping.grid import Grid
 from studies.mapping.lines import points_of, segments
-from studies.mapping.ranking import PER_OPTION, RANKED
+from studies.mapping.ranking import PER_OPTION
 from studies.mapping.request import MapInputs
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ SHOWN = (
 def describe_map(
     found: MapInputs,
     cells: "pd.DataFrame",
-    boundaries: "pd.DataFrame",
+    boundaries: "pd.DataFrame | None",
     *,
     reasons: Sequence[str],
     provenance: Mapping[str, Any],
@@ -70,7 +70,7 @@ def describe_map(
     found
         What was asked.
     cells, boundaries
-        The tables.
+        The tables; no boundaries where no two cells side by side have different winners.
     reasons
         Why posteriors did not converge, if they did not.
     provenance
@@ -126,16 +126,17 @@ def _panel(
     number: int,
     values: Mapping[str, AxisValue],
     cells: "pd.DataFrame",
-    boundaries: "pd.DataFrame",
+    boundaries: "pd.DataFrame | None",
 ) -> dict[str, Any]:
     grid = found.grid
     _, down, across = grid.shape
     part = cells[cells["panel"] == number]
     names = ["row", "column", *(name for name in SHOWN if name in part.columns)]
-    traced = []
-    if len(boundaries):
-        chosen = (boundaries["panel"] == number) & (boundaries["status"] == "traced")
-        found_here = boundaries[chosen].to_dict("records")
+    traced, untraced = [], []
+    if boundaries is not None:
+        here = boundaries[boundaries["panel"] == number]
+        found_here = here[here["status"] == "traced"].to_dict("records")
+        untraced = here.loc[here["status"] != "traced", "reason"].tolist()
         size = down * across
         traced = [
             {**_plain(row), "low_in_panel": int(row["low_cell"]) % size} for row in found_here
@@ -149,6 +150,7 @@ def _panel(
         "title": _title(grid, values, found),
         "cells": [_plain(row) for row in part[names].to_dict("records")],
         "crossings": traced,
+        "untraced": untraced,
         "lines": lines,
         "own": _own_place(grid, inputs, values, found.request.scales),
         "measured": _measured(grid, inputs),
@@ -246,9 +248,5 @@ def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def readable(cells: "pd.DataFrame") -> "pd.DataFrame":
     """The table of cells without its columns of single options."""
-    return cells[[name for name in cells.columns if name.partition(".")[0] not in PER_OPTION]]
-
-
-def ranked(cells: "pd.DataFrame") -> "pd.DataFrame":
-    """The cells that could be ranked."""
-    return cells[cells["status"] == RANKED]
+    single = tuple(f"{column}." for column in PER_OPTION)
+    return cells[[name for name in cells.columns if not name.startswith(single)]]

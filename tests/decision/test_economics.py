@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from decision import risk
 from decision.acceptability import POINTS, Curves, few_rows, price_factors, scale_all, scale_one
 from decision.costs import Costs, read_costs
-from decision.economics import Economics, Estimate, Offer, appraise
+from decision.economics import Economics, Estimate, Offer, appraise, order_of_merit
 from decision.outcomes import Question, evaluate
 from decision.utility import Pools, Utilities, utilities
 from model.interventions import Intervention
@@ -137,6 +137,24 @@ def test_undelivered_option_is_paid_all_the_same(tmp_path: Path) -> None:
     pools = Pools.of(question, columns, 20)
     assert np.array_equal(found.utilities.values[::2, 1], pools.value(0, np.zeros((20, 1)))[::2, 0])
     assert found.of("reliability_2x").p_pays.value == np.mean(outcomes.sea[:, 1] > 500)
+
+
+def test_rounding_does_not_decide_between_options_that_bring_the_same() -> None:
+    """The third brings 1e-15 more of its own than the second: the first listed is chosen."""
+    values = np.array([[900.0, 1000.0, 1000.0 * (1 + 1e-15), 1100.0]])
+    found = Utilities(
+        options=("do_nothing", "second", "third", "dear"),
+        values=values,
+        costs=np.zeros((1, 4)),
+        expected_costs=np.zeros(4),
+        budget=0.0,
+        feasible=np.array([True, True, True, False]),
+        horizon_days=1095.0,
+    )
+    assert values[0, 2] > values[0, 1]
+    assert order_of_merit(found, None) == [1, 2, 0]
+    clear = replace(found, values=values + np.array([[0.0, 0.0, 1e-6, 0.0]]))
+    assert order_of_merit(clear, None) == [2, 1, 0]
 
 
 def test_risk_tolerance_decides_by_the_certainty_equivalent(tmp_path: Path) -> None:

@@ -55,6 +55,9 @@ def test_run_directory_is_whole(prior_run: Path) -> None:
         "ranking.csv",
         "outcomes.parquet",
         "memo.md",
+        "memo.html",
+        "memo.pdf",
+        "figures/sea_intervals.svg",
         "summary.json",
         "provenance.json",
         "inputs/scenario.yaml",
@@ -312,7 +315,7 @@ def test_costs_end_in_a_decision(tmp_path: Path, capsys: pytest.CaptureFixture[s
     economics = json.loads((out / "summary.json").read_text())["answers"][0]["economics"]
     assert economics["decision"]["option"] == max(rows, key=lambda name: utility[name].mean())
     assert (out / "inputs" / "costs.yaml").read_text() == COSTS
-    assert "P(pays)" in (out / "memo.md").read_text()
+    assert "Pays at its cost" in (out / "memo.md").read_text()
     assert (out / "figures" / "acceptability.png").is_file()
     options = json.loads((out / "provenance.json").read_text())["options"]
     assert options["budget"] == 1000.0

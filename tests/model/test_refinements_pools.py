@@ -50,7 +50,8 @@ def test_sea_is_the_first_crossing_over_every_size(names: tuple[str, ...], batch
     expected = [sea_over_every_size(scenario, value) for value in treated]
     # Crossings lie on chords: rounding only.
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-6)
-    assert len(found) >= 8
+    # Without the options that only widen a network whose traffic hides anyway.
+    assert len(found) >= 5
 
 
 def test_marginal_accelerator_of_whole_microbatches_reaches_the_next_step() -> None:

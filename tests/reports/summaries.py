@@ -439,6 +439,119 @@ def many_priced(names=None):
     )
 
 
+WRITE, RATE = "reliability.checkpoint_write_s", "reliability.failure_rate_per_node_day"
+
+
+def driven():
+    """A split decision with what drives it and where it would switch."""
+    base = split_decision()
+    base["drivers"] = {
+        "method": "shapley",
+        "index": "shapley",
+        "winner": [
+            {"factor": WRITE, "value": 0.331, "error": 0.011},
+            {"factor": RATE, "value": 0.182, "error": 0.012},
+            {"factor": "topology.net_efficiency", "value": 0.012, "error": 0.004},
+        ],
+        "options": {one["option"]: None for one in base["options"]},
+        "switching": [
+            {
+                "parameter": WRITE,
+                "unit": "s",
+                "reading": "set",
+                "low": 5.4,
+                "high": 89.4,
+                "flips": [
+                    {
+                        "value": 41.4,
+                        "low": 39.7,
+                        "high": 43.0,
+                        "found": 1.0,
+                        "below": "halve_failures",
+                        "above": "fast_checkpoint",
+                    }
+                ],
+                "holding": [
+                    {"option": "halve_failures", "share": 0.6},
+                    {"option": "fast_checkpoint", "share": 0.4},
+                ],
+            },
+            {
+                "parameter": RATE,
+                "unit": "1/(node d)",
+                "reading": "set",
+                "low": 0.0005,
+                "high": 0.056,
+                "flips": [],
+                "holding": [{"option": "halve_failures", "share": 1.0}],
+            },
+        ],
+    }
+    return base
+
+
+def compared():
+    """What changed since another run, in the form of ``studies.compare``."""
+    costs = [{"input": "costs", "value": -113.2, "mcse": 2.2, "alone": -113.2, "last": -113.2}]
+    worth = {
+        "before": estimate(515.2, 7.1),
+        "after": estimate(402.0, 6.0),
+        "change": estimate(-113.2, 2.2),
+        "parts": costs,
+        "interaction": 0.0,
+    }
+    names = ("code", "draws", "scenario", "interventions", "priors", "evidence", "costs")
+    change = {
+        "path": "interventions.fast_restart",
+        "before": "60",
+        "after": "90",
+        "unit": "",
+        "meaning": "",
+    }
+    return {
+        "format": 1,
+        "run": {"path": "runs/august", "digest": "0123456789abcdef" * 4},
+        "other": {"path": "runs/july", "digest": "fedcba9876543210" * 4},
+        "inputs": [
+            {
+                "input": name,
+                "changed": name == "costs",
+                "changes": [change] if name == "costs" else [],
+                "left_out": 2 if name == "costs" else 0,
+            }
+            for name in names
+        ],
+        "parts_of": ["costs"],
+        "answers": [
+            {
+                "regime": "",
+                "before": {"option": "fast_restart"},
+                "after": {"option": "fast_checkpoint"},
+                "decisive": [
+                    {"input": "costs", "alone": "fast_checkpoint", "without": "fast_restart"}
+                ],
+                "options": [
+                    {
+                        "option": "fast_restart",
+                        "status": "both",
+                        "rank_before": 1,
+                        "rank_after": 3,
+                        "values": {"gain": worth, "net_value": worth},
+                    },
+                    {
+                        "option": "new_network",
+                        "status": "new",
+                        "rank_before": None,
+                        "rank_after": 2,
+                        "values": {},
+                    },
+                ],
+            }
+        ],
+        "notes": ["the studies on offer differ"],
+    }
+
+
 CASES = {
     "clear_winner": clear_winner,
     "split_decision": split_decision,

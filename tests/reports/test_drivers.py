@@ -3,7 +3,6 @@
 import pytest
 
 from reports import drivers
-from reports.memo import render_memo
 from reports.numbers import TERMINAL
 from reports.terminal import render
 from tests.reports.summaries import clear_winner, parameter, summary
@@ -93,12 +92,6 @@ def test_table_has_the_top_driver_where_there_is_room():
     assert "failure rate" not in render(driven(), width=80)
 
 
-def test_memo_gains_a_section_and_drops_its_lack():
-    memo = render_memo(driven())
-    assert "## What drives the choice" in memo
-    assert "does not say which assumption drives" not in memo
-
-
 @pytest.mark.parametrize("absent", [None, "nothing"])
 def test_nothing_is_said_where_drivers_were_not_asked_for(absent):
     answer = clear_winner()
@@ -107,28 +100,4 @@ def test_nothing_is_said_where_drivers_were_not_asked_for(absent):
     run = summary(answer)
     assert drivers.deciding(run, run["answers"][0], TERMINAL) == ""
     assert drivers.switching(run, run["answers"][0], TERMINAL) == ()
-    memo = render_memo(run)
-    assert "What drives the choice" not in memo
-    assert "does not say which assumption drives" in memo
     assert "top driver" not in render(run)
-
-
-def test_assumption_that_hardly_decides_is_named_below_the_table():
-    run = driven()
-    run["parameters"].append(parameter("parallelism.overlap_tp", "hidden share of tensor traffic"))
-    table, named = render_memo(run).split("## What this rests on")[1].split("Also uncertain")
-    assert "hidden share of tensor traffic" not in table
-    assert "each deciding less than 5% of who ranks first: hidden share of tensor traffic" in named
-    assert "time to write a checkpoint" in table
-    # Without drivers nobody knows what decides: all of them stand in the table.
-    run["answers"][0]["drivers"] = None
-    assert "Also uncertain" not in render_memo(run)
-
-
-def test_memo_of_several_regimes_keeps_the_leading_switching_value_only():
-    run = driven()
-    switches = run["answers"][0]["drivers"]["switching"]
-    switches.append({**switches[0], "parameter": RATE})
-    assert render_memo(run).count("at first doing nothing") == 2
-    run["answers"].append({**run["answers"][0], "regime": "other"})
-    assert render_memo(run).count("at first doing nothing") == 1

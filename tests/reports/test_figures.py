@@ -8,8 +8,9 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-from reports.canvas import FATE_FILL, PALETTE, WIDTH_IN, house_style, setting_of, short
+from reports.canvas import FATE_FILL, WIDTH_IN, house_style, setting_of, short
 from reports.figures import FIGURES, rank_distribution, sea_intervals, shares_first, write_figures
+from reports.palette import PALETTE, colours_of
 from reports.risk_figures import RISK_FIGURES
 from tests.reports.summaries import (
     CASES,
@@ -151,10 +152,8 @@ def test_colour_of_an_option_is_the_same_in_every_figure_and_regime():
     run = summary(first, second)
     one, other = (setting_of(run, answer).colours for answer in run["answers"])
     assert one == other
-    # By name, so that neither the ranking nor the process decides.
-    assert [one[name] for name in ("fast_checkpoint", "fast_restart", "halve_failures")] == list(
-        PALETTE[:3]
-    )
+    assert one["fast_checkpoint"] == PALETTE[3]
+    assert one["fast_restart"] == PALETTE[5]
     assert len({one[option["option"]] for option in first["options"]}) == len(first["options"])
 
     answer, setting = run["answers"][0], setting_of(run, run["answers"][0])
@@ -321,3 +320,22 @@ def test_figures_leave_no_state_in_pyplot(tmp_path):
     from matplotlib import pyplot as plt
 
     assert plt.get_fignums() == []
+
+
+def test_colour_of_an_option_is_the_same_in_every_run():
+    alone, among = colours_of(["reliability_2x"]), colours_of(["a", "reliability_2x", "zz"])
+    assert alone["reliability_2x"] == among["reliability_2x"] == PALETTE[7]
+    assert len(set(among.values())) == len(among)
+    # With more options than colours each option still has one, and neighbours differ.
+    many = colours_of([f"option_{k:02}" for k in range(30)])
+    assert len(many) == 31
+    assert all(many[f"option_{k:02}"] != many[f"option_{k + 1:02}"] for k in range(29))
+
+
+def test_colours_stay_apart_from_the_paper_they_are_on():
+    from reports.palette import ON_DARK
+
+    white, dark = 1.0, luminance("#14181b")
+    for on_light, on_dark in zip(PALETTE, ON_DARK, strict=True):
+        assert (white + 0.05) / (luminance(on_light) + 0.05) > 1.9
+        assert (luminance(on_dark) + 0.05) / (dark + 0.05) > 4.5

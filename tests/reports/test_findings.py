@@ -176,11 +176,7 @@ def test_warnings_appear_only_where_they_are_due():
     calm = clear_winner()
     assert findings.few_draws(calm, TEXT) == ""
     assert findings.small_job(calm, TEXT) == ""
-    assert findings.mostly_out_of_scope(calm, TEXT) == ""
     assert "Only 40 effective draws" in findings.few_draws(calm | {"effective_draws": 40.0}, TEXT)
-    assert "97%" in findings.mostly_out_of_scope(
-        calm | {"p_out_of_scope": 0.969, "effective_draws": 200.0}, TEXT
-    )
     small = calm["baseline"] | {"accelerators": 1024, "below_indicative": True}
     assert "1,024" in findings.small_job(calm | {"baseline": small}, TEXT)
 

@@ -9,10 +9,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from reports.canvas import NEUTRAL
-from reports.map_figures import draw_map, saturation, shade, write_map_figures
+from reports.map_figures import draw_map, write_map_figures
+from reports.map_panel import saturation, shade
 from reports.map_text import render
 from reports.map_words import axis_value, short_names
+from reports.palette import NEUTRAL
 
 OPTIONS = ["do_nothing", "reliability_2x", "fast_restart", "fast_reaction", "bandwidth_4x"]
 
@@ -74,6 +75,7 @@ def content() -> dict[str, Any]:
         "cells": cells,
         "crossings": [crossing],
         "lines": [],
+        "untraced": [],
         "own": [0.1, 0.2],
         "measured": [],
     }
@@ -177,6 +179,38 @@ def test_text_shows_every_cell_and_says_what_marks_mean(content):
         assert shown in text
     assert "impossible, 2 of the regimes: tp: got 12" in text
     assert "reliability ×2 → bandwidth ×4 at 15 [14, …]" in text
+
+
+def test_text_says_where_a_boundary_could_not_be_traced(content):
+    content["panels"][0]["untraced"] = ["tp: got 9"] * 3
+    text = render(content)
+    assert "not traced between 3 pairs of regimes: tp: got 9" in text
+
+
+def test_text_counts_reasons_beyond_those_it_lists(content):
+    cells = content["panels"][0]["cells"]
+    cells += [{**cells[3], "reason": f"reason {number}"} for number in range(9)]
+    # Ten reasons, of which six are listed, in both panels.
+    assert "impossible, 8 of the regimes: other reasons" in render(content)
+
+
+def test_map_too_wide_for_the_terminal_is_thinned_and_says_so(content):
+    wide = list(range(60))
+    content["columns"] = axis("model.seq_len", wide)
+    content["rows"] = None
+    content["panels"] = content["panels"][:1]
+    content["panels"][0]["cells"] = [cell(0, column) for column in wide]
+    text = render(content, width=100)
+    assert "(one in 5 columns; map.csv has all)" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_large_map_is_drawn_without_letters(content):
+    wide = list(range(30))
+    content["columns"] = axis("model.seq_len", wide)
+    for panel in content["panels"]:
+        panel["cells"] = [cell(row, column) for row in (0, 1) for column in wide]
+    assert not any(text.get_text() == "R2 62" for text in texts_of(content))
 
 
 def test_text_and_figure_warn_of_a_posterior_that_did_not_converge(content):

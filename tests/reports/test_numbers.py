@@ -142,4 +142,23 @@ def test_spread_error_is_that_of_a_normal_mean():
 
 
 def test_plain_keeps_a_name_on_one_line():
-    assert plain("a\n b\t\x1b[31mc\u2028d") == "a b [31mc d"
+    assert plain("a\n b\t c\u2028d\u202fe") == "a b c d e"
+
+
+PERSIAN = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f469\u200d\U0001f4bb"
+
+
+def test_plain_shows_what_prints_nothing_or_turns_a_text():
+    assert plain("a\x1b[31m\u202eb\x00\u200d\ud800") == (
+        "a⟨U+001B⟩[31m⟨U+202E⟩b⟨U+0000⟩⟨U+200D⟩⟨U+D800⟩"
+    )
+    assert plain(PERSIAN) == PERSIAN
+
+
+def test_numbers_take_the_separators_of_a_language():
+    german = Notation(thousands=".", decimal=",", less="unter ", points_name="Punkte")
+    assert german.amount(1234.5, 0.03, ratio=True) == "1.234,50"
+    assert german.amount_with_error(4.44, 0.2) == "4,4 ± 0,2"
+    assert german.share_in_words(0.0, 0.0, 3000.0) == "unter 0,1%"
+    assert german.points(0.05, 0.01) == "5 ± 1 Punkte"
+    assert german.digits(-0.004536) == "−0,00454"

@@ -123,7 +123,7 @@ def test_render_shows_notes_warnings_and_overrides_of_any_content():
     )
     text = render(run)
     assert "Note: column x is ignored" in text
-    assert "Warning: [bold]memory[/bold] [31m" in text
+    assert "Warning: [bold]memory[/bold] ⟨U+001B⟩[31m" in text
     assert "reliability.detect_time_s = 30" in text
     assert "re-planned to that size" in text
     assert "\x1b" not in text

@@ -1,4 +1,5 @@
 import csv
+import functools
 import hashlib
 import json
 
@@ -10,6 +11,7 @@ from decision import rank
 from priors.catalogue import read_catalogue
 from priors.draws import prior_draws
 from studies import sensitivity
+from studies.drivers import regimes
 from studies.drivers.summary import COLUMNS
 
 ONLY = "reliability_2x,fast_checkpoint,fast_restart"
@@ -123,7 +125,7 @@ def test_study_is_found_again_without_computing(study, capsys, monkeypatch):
     def stop(*args, **options):
         raise AssertionError
 
-    monkeypatch.setattr(sensitivity, "study_all", stop)
+    monkeypatch.setattr(regimes, "study_all", stop)
     before = digests(study)
     assert sensitivity.main([*PRIORS, "--samples", "64", "--out", str(study)]) == 0
     text = capsys.readouterr().out
@@ -314,3 +316,28 @@ def test_both_methods_agree_on_independent_parameters(tmp_path):
         other = by_method["shapley"][parameter]
         error = np.hypot(float(row["total_se"]), float(other["total_se"]))
         assert abs(float(row["total"]) - float(other["total"])) <= 4 * error + 1e-9
+
+
+@pytest.mark.slow
+def test_interrupted_study_of_regimes_goes_on_over_processes(tmp_path, monkeypatch, capsys):
+    arguments = ["--only", ONLY, "--draws", "200", "--evidence", "none", "--samples", "16"]
+    arguments += ["--regime", "all", "--out"]
+    here, there = tmp_path / "here", tmp_path / "there"
+    assert sensitivity.main([*arguments, str(here)]) == 0
+    whole, calls = regimes.study_regime, []
+
+    @functools.wraps(whole)
+    def interrupted(**given):
+        calls.append(given["regime"])
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return whole(**given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(regimes, "study_regime", interrupted)
+        assert sensitivity.main([*arguments, str(there)]) == 130
+    assert "2 of 5 tasks are finished and kept" in capsys.readouterr().err
+    assert sensitivity.main([*arguments, str(there), "--jobs", "2"]) == 0
+    assert "going on with 2 of 5 tasks" in capsys.readouterr().err
+    assert digests(here) == digests(there)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "there"]

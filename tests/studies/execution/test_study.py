@@ -3,8 +3,10 @@
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +19,9 @@ import pytest
 import studies.execution.engines
 from decision.progress import Progress
 from model.errors import InputError
+from studies.execution.engines import Job
 from studies.execution.options import Execution
+from studies.execution.processes import Processes
 from studies.execution.study import StudyFailedError, run_study
 from studies.execution.tasks import Task
 from tests.studies.execution.work import (
@@ -26,6 +30,7 @@ from tests.studies.execution.work import (
     large,
     of_kind,
     of_no_table,
+    own_process,
     refused,
     row_tasks,
     rows,
@@ -185,7 +190,8 @@ def test_columns_that_do_not_fit_are_named(tmp_path: Path) -> None:
         outcome.table()
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [1, 2])
 def test_task_whose_worker_dies_is_run_again(times: int, tmp_path: Path, marks: Path) -> None:
     tasks = row_tasks(12, marks=marks)
     tasks[2] = Task(
@@ -216,6 +222,24 @@ def test_task_that_keeps_killing_its_worker_fails_alone(tmp_path: Path, marks: P
     assert outcome.finished == 4
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("noticed", [True, False])
+def test_process_that_dies_with_nothing_to_do_is_replaced(noticed: bool) -> None:
+    told: list[str] = []
+    task = Task(name="t", function=own_process)
+    seen = set()
+    with Processes(1, {}, told.append) as engine:
+        for index in range(3):
+            engine.submit(Job(index=index, task=task))
+            (reply,) = engine.wait()
+            assert reply.failure is None
+            seen.add(reply.value)
+            os.kill(reply.value, signal.SIGKILL)
+            time.sleep(1.0 if noticed else 0.0)
+    assert len(seen) == 3
+    assert engine.repeated <= 2
+
+
 def full_after(writes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the disk be full after so many files have been forced to it."""
     sync, calls = os.fsync, iter(range(writes))
@@ -230,8 +254,8 @@ def full_after(writes: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("writes", "kept"),
-    # Four to begin with, two a part, two for the table.
-    [(0, 0), (1, 0), (3, 0), (4, 0), (6, 1), (9, 2), (15, 5), (21, 8), (22, 9), (23, 9)],
+    # Four to begin with, two a part (the first before its renaming), two for the table.
+    [(0, 0), (1, 0), (3, 0), (4, 0), (6, 1), (9, 3), (15, 6), (21, 9), (22, 9), (23, 9)],
 )
 def test_full_disk_is_said_and_nothing_is_lost(
     writes: int, kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -38,11 +38,13 @@ SMALL = (
     "--quiet",
 )
 COMMAND = (sys.executable, "-m", "studies.decision_map")
-TABLES = ("map.parquet", "map.csv", "boundaries.parquet", "boundaries.csv", "map.json")
+TABLES = ("map.parquet", "map.csv", "boundaries.parquet", "boundaries.csv")
 
 
-def tables(directory: Path) -> dict[str, bytes]:
-    return {name: (directory / name).read_bytes() for name in TABLES}
+def tables(directory: Path) -> dict[str, object]:
+    """What a map found, apart from what made it."""
+    found: dict[str, object] = {name: (directory / name).read_bytes() for name in TABLES}
+    return found | {"panels": json.loads((directory / "map.json").read_text())["panels"]}
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +69,14 @@ def test_map_writes_tables_summary_inputs_and_figure(small):
     assert not unfinished(small).exists()
 
 
+def test_readable_table_has_every_column_of_a_cell_and_none_of_single_options(small):
+    whole, readable = pd.read_parquet(small / "map.parquet"), pd.read_csv(small / "map.csv")
+    assert {"p_first", "p_first_mcse", "expected_regret", "sea_p50"} <= set(readable)
+    left_out = set(whole) - set(readable)
+    assert len(left_out) == 8 * 11
+    assert {name.partition(".")[2] for name in left_out} >= set(whole["winner"])
+
+
 def test_map_marks_where_the_scenario_lies(small):
     panels = json.loads((small / "map.json").read_text())["panels"]
     # 5 failures per 1,000 node-days at 7 to 1, 16,384 accelerators.
@@ -77,7 +87,7 @@ def test_map_marks_where_the_scenario_lies(small):
 
 
 def test_finished_map_is_read_and_not_computed_again(small, capsys, monkeypatch):
-    monkeypatch.setattr("studies.decision_map.compute", lambda *_, **__: pytest.fail("computed"))
+    monkeypatch.setattr("studies.mapping.study.compute", lambda *_, **__: pytest.fail("computed"))
     assert main([*SMALL, "--out", str(small)]) == 0
     printed = capsys.readouterr().out
     assert "ranks first in" in printed
@@ -119,7 +129,7 @@ def test_map_killed_at_random_moments_goes_on_to_the_same_bytes(tmp_path):
     length = time.monotonic() - started
     place = tmp_path / "killed"
     generator = random.Random(20)
-    kills = 0
+    kills, kept = 0, set()
     for jobs in ("1", "2", "1", "2"):
         child = subprocess.Popen(
             [*command, str(place), "--jobs", jobs],
@@ -128,14 +138,16 @@ def test_map_killed_at_random_moments_goes_on_to_the_same_bytes(tmp_path):
             start_new_session=True,
         )
         try:
-            child.wait(length * generator.uniform(0.35, 0.8))
+            child.wait(length * generator.uniform(0.3, 0.6))
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
-            kills += 1
-            assert not place.exists()
-    assert kills >= 2
-    assert any(unfinished(place).rglob("*.parquet")) or place.exists()
+            kills += not place.exists()
+            kept |= {path.name for path in unfinished(place).rglob("*.parquet")}
+        if place.exists():
+            break
+    assert kills >= 1
+    assert kept
     subprocess.run([*command, str(place)], cwd=ROOT, check=True, env=environment)
     assert tables(place) == tables(whole)
     assert not unfinished(place).exists()
@@ -157,6 +169,22 @@ def test_scenarios_are_rows_and_have_draws_of_their_own(tmp_path, capsys):
     assert table["gain_difference"][1] != table["gain_difference"][3]
     printed = capsys.readouterr().out
     assert "impossible, 2 of the regimes" in printed
+
+
+def test_map_of_impossible_regimes_says_so(tmp_path, capsys):
+    asked = ["--point-values", "--x", "parallelism.tp=12,24", "--quiet"]
+    assert main([*asked, "--out", str(tmp_path / "m")]) == 0
+    printed = capsys.readouterr().out
+    assert "No regime of this map is possible" in printed
+    assert "got 12, which does not divide" in printed
+    assert (tmp_path / "m" / "figures" / "map.png").is_file()
+    assert not (tmp_path / "m" / "boundaries.csv").exists()
+
+
+def test_axis_without_draws_cannot_shift(tmp_path, capsys):
+    asked = ["--evidence", "none", "--draws", "20", "--x", "reliability.repair_time_s=1:2:2:shift"]
+    assert main([*asked, "--quiet", "--out", str(tmp_path / "m")]) == 2
+    assert "has no draws that could shift" in capsys.readouterr().err
 
 
 def test_point_values_need_no_draws(tmp_path, capsys):

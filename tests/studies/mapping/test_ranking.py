@@ -9,6 +9,7 @@ import pytest
 
 from decision.outcomes import evaluate
 from decision.ranking import rank_options
+from model.errors import InputError
 from studies.experiments.ranking import MAP_SCALES
 from studies.mapping.axes import Axis
 from studies.mapping.grid import Grid
@@ -100,6 +101,14 @@ def test_shifted_axis_keeps_the_spread_of_the_draws():
     np.testing.assert_allclose(columns[path] / before, columns[path][0] / before[0], rtol=1e-12)
     _, moved = drawn(64, reliability__detect_time_s=False).pose({path: 200.0})
     np.testing.assert_allclose(moved[path] - before, moved[path][0] - before[0], rtol=1e-9)
+
+
+def test_draws_around_zero_cannot_be_moved_by_a_factor():
+    ground = drawn(9, reliability__detect_time_s=True)
+    columns = {"reliability.detect_time_s": np.zeros(9), RATE: np.full(9, 5e-3)}
+    zero = replace(ground, samples={"": Sample(columns=columns)})
+    with pytest.raises(InputError, match="leave out :log"):
+        zero.pose({"reliability.detect_time_s": 60.0})
 
 
 def test_draws_all_pinned_still_count():

@@ -1,0 +1,1 @@
+"""What changed between two runs of one question, and which input moved the results."""
