@@ -6,7 +6,7 @@ are not to be trusted, that posterior is sampled anew.
 Shapes: n draws, K options.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from decision.outcomes import Outcomes
 from decision.precision import Layout, mean_error
 from decision.ranking import first_place_credit, regret
-from priors.left_out import LeftOut
+from priors.importance import LeftOut
 
 type Floats = NDArray[np.float64]
-type Method = Literal["reweighted", "refitted"]
+type Method = Literal["reweighted", "refitted", "uncertain"]
 
 NOTABLE_SHIFT = 0.05
 """Change of a share of first places from which an observation is named."""
@@ -146,7 +146,12 @@ class Influence:
 
     @property
     def notable(self) -> bool:
-        """Whether a reader must be told: another recommendation, or a large move beyond chance."""
+        """Whether a reader must be told: another recommendation, or a large move beyond chance.
+
+        Of an uncertain one nothing is said.
+        """
+        if self.method == "uncertain":
+            return False
         move = abs(float(self.p_first_change[self.option]))
         return self.recommended_changes or move > max(NOTABLE_SHIFT, BEYOND_ERROR * self.mcse)
 
@@ -219,7 +224,8 @@ def reweighted(
     errors = mean_error(pairs, ranked.layout) if found else ()
     return [
         _influence(
-            one.id, whole, without, method="reweighted", pareto_k=one.pareto_k,
+            one.id, whole, without, method="reweighted" if one.trusted else "uncertain",
+            pareto_k=one.pareto_k,
             effective=one.effective, option=option, mcse=float(error),
         )
         for (one, without, option), error in zip(found, errors, strict=True)
@@ -252,6 +258,7 @@ def influences(
     ranked: Ranked,
     left_out: Sequence[LeftOut],
     *,
+    own: Collection[str],
     moved: Callable[[LeftOut], Ranked],
     anew: Callable[[str], Ranked],
 ) -> list[Influence]:
@@ -263,21 +270,24 @@ def influences(
         With all observations.
     left_out
         Weights for each.
+    own
+        The planner's own observations: where weights are not to be trusted, the posterior is
+        sampled anew without them. Of published ones the figures stay uncertain.
     moved
         Ranks the draws at the places they were moved to.
     anew
-        Ranks a posterior sampled without an observation, for weights that are not to be trusted.
+        Ranks a posterior sampled without an observation.
     """
-    found = reweighted(ranked, [one for one in left_out if one.trusted], moved)
-    found += [
-        refitted(one.id, ranked, anew(one.id), pareto_k=one.pareto_k)
-        for one in left_out
-        if not one.trusted
-    ]
+    again = [one for one in left_out if one.id in own and not one.trusted]
+    found = reweighted(
+        ranked, [one for one in left_out if one.id not in {item.id for item in again}], moved
+    )
+    found += [refitted(one.id, ranked, anew(one.id), pareto_k=one.pareto_k) for one in again]
     order = [one.id for one in left_out]
     return sorted(
         found,
         key=lambda one: (
+            one.method == "uncertain",
             not one.recommended_changes,
             -abs(float(one.p_first_change[one.option])),
             order.index(one.id),

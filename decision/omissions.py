@@ -12,7 +12,7 @@ from decision.terms import draws_with_terms
 if TYPE_CHECKING:
     from decision.economics import Economics
     from priors.draws import Draws
-    from priors.left_out import LeftOut
+    from priors.importance import LeftOut
 
 REFIT_DRAWS = 2000
 """Of a posterior without one observation: shares of first place to about one percent."""
@@ -69,7 +69,8 @@ class Omissions:
             return self._ranked(question, self._draws_without(name))
 
         whole = Ranked.of(outcomes, self.draws.chain, at_costs)
-        return influences(whole, self.left_out, moved=moved, anew=anew)
+        own = self.inputs.evidence.own
+        return influences(whole, self.left_out, own=own, moved=moved, anew=anew)
 
     def _ranked(self, question: Question, draws: "Draws") -> Ranked:
         """Other draws, ranked as those of the run."""
@@ -98,7 +99,8 @@ class Omissions:
             from priors.posterior import condition
 
             inputs, seed = self.inputs, self.inputs.request.seed
-            distrusted = [one.id for one in self.left_out if not one.trusted]
+            own = inputs.evidence.own
+            distrusted = [one.id for one in self.left_out if one.id in own and not one.trusted]
             place = f"{distrusted.index(name) + 1} of {len(distrusted)}"
             self.say(f"sampling anew without {name} ({place}): no weights can leave it out")
             posterior = condition(

@@ -30,7 +30,7 @@ SHAPE_STEP = 2.0**-32
 NEAR = 1e-5
 """Accelerators within which a break-even must follow from the utilities."""
 
-EVALUATED = 40_000
+EVALUATED = 55_000
 """Options times draws that a curve over prices is computed on at each price."""
 
 AGREES = 1e-4

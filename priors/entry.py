@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from priors.diagnostics import Diagnostics, Row, SummaryRow
 from priors.draws import Draws, make_draws
-from priors.left_out import LeftOut
+from priors.importance import LeftOut
 from priors.predictive_check import PredictiveCheck
 
 type Arrays = Mapping[str, NDArray[np.generic]]

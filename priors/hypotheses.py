@@ -59,11 +59,11 @@ def with_hypotheses(catalogue: Catalogue, evidence: Evidence, *, fleet: str) -> 
     own = [item for item in evidence.observations if getattr(item, "fleet", None) == fleet]
     told = {path for item in own for path in hypotheses_of(item)}
     sizes = [
-        item.nodes_per_job
+        item.nodes_per_job or 0.0
         for item in own
-        if isinstance(item, Interruptions | Uptimes) and item.nodes_per_job is not None
+        if isinstance(item, Interruptions | Uptimes) and JOB_RATE in hypotheses_of(item)
     ]
-    if JOB_RATE in told and max(sizes) < DIFFERENT_SIZE * min(sizes):
+    if sizes and max(sizes) < DIFFERENT_SIZE * min(sizes):
         told.remove(JOB_RATE)
     chosen = {
         path: entry

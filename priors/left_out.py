@@ -31,15 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from priors.importance import MOST_K, LeftOut, effective, smoothed
 from priors.likelihood import Likelihood, by_observation
 from priors.likelihoods import likelihoods_of
 from priors.observations import Evidence, Observation, touched_paths
 from priors.population import Population
 
 type Floats = NDArray[np.float64]
-
-MOST_K = 0.7
-"""Above this Pareto shape weights are not to be trusted."""
 
 NODES = np.linspace(-8.0, 8.0, 33)
 """Of the integral over a deviation, in widths of the integrand: of smooth peaks the trapezoidal sum
@@ -51,9 +49,6 @@ FARTHEST_SCORE = 8.0
 EVEN = 0.5
 """Effective share of the draws from which moments are told."""
 
-TRUSTED_SHARE = 0.1
-"""Least effective share of the draws: of fewer the tail's shape is itself a guess."""
-
 LIGHT_SHARE = 0.2
 """Effective share of the draws from which they stay where they are."""
 
@@ -61,66 +56,15 @@ MOST_DRAWS = 2000
 """Draws that are moved, or whose deviations are integrated out: about so many, evenly."""
 
 MOST_STEPS = 40
+
 POWERS = (1.0, 0.5, 0.25)
+"""Of the weights whose moments are tried."""
+
+NIL = 1e-12
+"""Variance that keeps the decompositions of covariances whole where a quantity is known."""
 
 CHUNK = 500
 """Draws whose integral is taken at once."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """Weighted draws of the posterior without one observation.
-
-    Parameters
-    ----------
-    id
-        The observation.
-    rows
-        Places of the draws that are used; (m,).
-    weights
-        Of those draws, summing to 1; (m,).
-    pareto_k
-        Shape of their tail.
-    moved
-        Their new values by dotted path, empty where they stay; (m,) each.
-    """
-
-    id: str
-    rows: NDArray[np.intp]
-    weights: Floats
-    pareto_k: float
-    moved: Mapping[str, Floats]
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the draws cover the posterior without the observation."""
-        enough = self.effective >= TRUSTED_SHARE * self.weights.size
-        return bool(self.pareto_k <= MOST_K and enough)
-
-    @property
-    def effective(self) -> float:
-        """How many draws of equal weight they are worth, 1/Σw²."""
-        return effective(self.weights)
-
-
-def effective(weights: Floats) -> float:
-    """How many draws of equal weight weighted ones are worth."""
-    return float(1.0 / np.sum(weights**2))
-
-
-def smoothed(log_weights: Floats) -> tuple[Floats, float]:
-    """Weights that sum to 1, the largest smoothed by a Pareto tail, and the shape of that tail.
-
-    Equal weights have no tail: their shape is −inf.
-    """
-    from arviz_stats.base.array import array_stats
-
-    if np.ptp(log_weights) == 0.0:
-        return np.full(log_weights.size, 1.0 / log_weights.size), -np.inf
-    # It takes log likelihoods and weights by their inverse.
-    found, shape = array_stats.psislw(-log_weights)  # type: ignore[no-untyped-call]
-    weights = np.exp(np.reshape(found, -1))
-    return weights / weights.sum(), float(np.reshape(shape, -1)[0])
 
 
 def leave_out_each(
@@ -368,11 +312,12 @@ class _Target:
         weights /= weights.sum()
         mean, weighted = self.scores.mean(axis=0), weights @ self.scores
         centred, about = self.scores - mean, self.scores - weighted
-        variance = np.maximum(self.scores.var(axis=0), 1e-12)
+        variance = np.maximum(self.scores.var(axis=0), NIL)
         choices = [centred, centred * np.sqrt(weights @ about**2 / variance)]
-        with suppress(np.linalg.LinAlgError):  # where a quantity is known
-            new = np.linalg.cholesky((about * weights[:, None]).T @ about)
-            old = np.linalg.cholesky(np.cov(self.scores, rowvar=False))
+        nil = NIL * np.eye(mean.size)
+        with suppress(np.linalg.LinAlgError):  # where too few draws have weight
+            new = np.linalg.cholesky((about * weights[:, None]).T @ about + nil)
+            old = np.linalg.cholesky(np.cov(self.scores, rowvar=False) + nil)
             choices.append(np.linalg.solve(old, centred.T).T @ new.T)
         for choice in choices:
             scores = choice + weighted

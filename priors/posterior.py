@@ -30,7 +30,8 @@ from priors.draws import Draws, make_draws
 from priors.entry import pack, unpack
 from priors.forms import catalogue_in_form, evidence_in_form
 from priors.hypotheses import verdicts, with_hypotheses
-from priors.left_out import LeftOut, leave_out_each
+from priors.importance import LeftOut
+from priors.left_out import leave_out_each
 from priors.likelihood import Likelihood
 from priors.likelihoods import auxiliary_of, likelihoods_of
 from priors.observations import Evidence, touched_paths
@@ -437,7 +438,9 @@ def _run(options: argparse.Namespace) -> int:
     known = {path: float(scenario.value(path)) for path in changes if path in catalogue.entries}
     catalogue = catalogue.with_fixed(known)
     evidence = read_evidence(options.evidence or [DEFAULT], scenario=options.scenario)
-    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet)
+    catalogue = with_hypotheses(catalogue, evidence, fleet=scenario.fleet).with_fixed(
+        {path: float(scenario.value(path)) for path in changes if path in catalogue.hypotheses}
+    )
     out: Path | None = options.out
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError.single(

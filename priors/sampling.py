@@ -36,6 +36,9 @@ shares of overlap step times pin the efficiency of kernels, and leave a stiff po
 
 OVERLAP = "parallelism.overlap_dp"
 
+HYPOTHESIS_ADAPTATION = "low_rank"
+"""Follows such a curve in a third of the steps of an adaptation along the axes."""
+
 STATISTICS = ("diverging", "depth", "n_steps", "step_size", "mean_tree_accept", "energy")
 """Statistics of the sampler that are kept."""
 
@@ -146,7 +149,7 @@ def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int
         seed=seed,
         save_warmup=False,
         progress_bar=False,
-        target_accept=target_accept_of(population),
+        **_adaptation(population),
     )
     chains = {str(name): np.asarray(trace.posterior[name]) for name in trace.posterior.data_vars}
     shape = next(iter(chains.values())).shape[:2]
@@ -167,13 +170,14 @@ def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int
     )
 
 
-def target_accept_of(population: Population) -> float:
-    """The acceptance that the geometry of the posterior needs."""
-    hypothesised = population.catalogue.uncertain
-    stiff = OVERLAP not in population.catalogue.entries
-    if stiff or JOB_RATE in hypothesised or RATE_DISPERSION in hypothesised:
-        return HYPOTHESIS_ACCEPT
-    return TARGET_ACCEPT
+def _adaptation(population: Population) -> dict[str, Any]:
+    """What the geometry of the posterior needs."""
+    uncertain = population.catalogue.uncertain
+    if JOB_RATE in uncertain or RATE_DISPERSION in uncertain:
+        return {"target_accept": HYPOTHESIS_ACCEPT, "adaptation": HYPOTHESIS_ADAPTATION}
+    if OVERLAP not in population.catalogue.entries:
+        return {"target_accept": HYPOTHESIS_ACCEPT}
+    return {"target_accept": TARGET_ACCEPT}
 
 
 def chain_draws_for(draws: int) -> int:

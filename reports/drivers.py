@@ -18,6 +18,8 @@ SHORT = {
     "parallelism.overlap_pp": "overlap pp",
     "parallelism.overlap_cp": "overlap cp",
     "reliability.failure_rate_per_node_day": "failure rate",
+    "reliability.failure_rate_per_job_day": "failures per job",
+    "reliability.failure_rate_dispersion": "rate variation",
     "reliability.detect_time_s": "detection",
     "reliability.restart_time_s": "restart",
     "reliability.checkpoint_write_s": "checkpoint",
@@ -25,7 +27,7 @@ SHORT = {
 }
 """Names short enough for a column; other parameters go by the end of their path."""
 
-UNITS = {"1": "", "1/(node d)": "per node and day"}
+UNITS = {"1": "", "1/(node d)": "per node and day", "1/d": "per day"}
 
 EXPLAINED = {
     "total": "redrawing it alone changes who ranks first this often, relative to redrawing"

@@ -88,13 +88,16 @@ def influence_lines(answer: Answer, notation: Notation) -> list[str]:
     if not records:
         return []
     notable = [one for one in records if one["notable"]]
+    certain = [one for one in records if one["method"] != "uncertain"]
+    if not certain:
+        return []
     if not notable:
-        first = records[0]
+        first = certain[0]
         points = notation.points(abs(first["p_first_change"]), first["p_first_change_mcse"])
         return [
             "No single observation decides this: leaving out any one of the "
-            f"{len(records)} changes no recommendation, and moves no option's share of first places"
-            f" by more than {points} ({notation.name(first['id'])})."
+            f"{_many(len(certain), len(records))} changes no recommendation, and moves no option's"
+            f" share of first places by more than {points} ({notation.name(first['id'])})."
         ]
     lines = [influence_sentence(one, answer, notation) for one in notable[:MOST_NAMED]]
     if len(notable) > MOST_NAMED:
@@ -103,6 +106,13 @@ def influence_lines(answer: Answer, notation: Notation) -> list[str]:
             "than simulation explains; summary.json lists them."
         )
     return lines
+
+
+def _many(certain: int, total: int) -> str:
+    """How many observations were left out; published ones cannot all be without sampling anew."""
+    if certain == total:
+        return str(total)
+    return f"{certain} of {total} that can be without sampling anew"
 
 
 def influence_sentence(one: Mapping[str, Any], answer: Answer, notation: Notation) -> str:
@@ -145,6 +155,6 @@ def influence_rows(answer: Answer, notation: Notation, limit: int = 8) -> list[t
             notation.estimate(one["p_first_without"], one["effective_draws"]),
             named(one["recommended"], notation),
         )
-        for one in records[:limit]
+        for one in [one for one in records if one["method"] != "uncertain"][:limit]
     ]
     return rows

@@ -275,9 +275,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             summary = read_summary(options.run)
             comparison = None
             if options.compare is not None:
-                from importlib import import_module
+                from studies.compare import compare
 
-                comparison = import_module("studies.compare").compare(options.run, options.compare)
+                comparison = compare(options.run, options.compare)
             written = write_memo(
                 summary,
                 options.run,

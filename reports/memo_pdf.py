@@ -29,6 +29,10 @@ EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 """Date of creation in the file where the memo states no date of the decision."""
 
 
+PAGES, STEPS = 2, 4
+"""Pages that a board reads, and sizes of type that the template has to keep to them."""
+
+
 @cache
 def _fonts() -> Any:
     """Fonts of the wheel, and DejaVu for what those lack."""
@@ -55,25 +59,33 @@ def render_pdf(document: Document, figures: Mapping[str, str]) -> bytes:
     """
     day = date.fromisoformat(document.date) if document.date else None
     created = EPOCH if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC)
-    pdf: bytes = typeset(document, figures, pdf_standards=["ua-1"], timestamp=created)
+    pdf: bytes = typeset(document, figures, format="pdf", pdf_standards=["ua-1"], timestamp=created)
     return pdf
 
 
 def typeset(document: Document, figures: Mapping[str, str], **output: Any) -> Any:
-    """The memo in a format that Typst knows; `output` are its options."""
+    """The memo in a format that Typst knows; `output` are its options.
+
+    Set in the largest type with which it holds on two pages, else in the smallest.
+    """
     import typst
 
-    template = importlib.resources.files("reports").joinpath("templates/memo.typ")
-    return typst.compile(
-        template.read_bytes(),
-        font_paths=_fonts(),
-        ignore_system_fonts=True,
-        sys_inputs={
-            "memo": json.dumps(_content(document, Glyphs()), ensure_ascii=False),
-            "figures": json.dumps(dict(figures), ensure_ascii=False),
-        },
-        **output,
-    )
+    path = importlib.resources.files("reports").joinpath("templates/memo.typ")
+    template = path.read_bytes()
+    inputs = {
+        "memo": json.dumps(_content(document, Glyphs()), ensure_ascii=False),
+        "figures": json.dumps(dict(figures), ensure_ascii=False),
+    }
+    for step in range(STEPS):
+        compiler = typst.Compiler(
+            template,
+            font_paths=_fonts(),
+            ignore_system_fonts=True,
+            sys_inputs={**inputs, "step": str(step)},
+        )
+        if int(compiler.query("<pages>", field="value", one=True)) <= PAGES:
+            break
+    return compiler.compile(input=template, **output)
 
 
 def _content(document: Document, glyphs: Glyphs) -> dict[str, Any]:

@@ -54,6 +54,10 @@ SECTIONS = {
         module="studies.performance.scaling",
         summary="a study of a minute over 1 and 2 processes and 1, 2 and 4 Dask workers",
     ),
+    "readers": Section(
+        module="studies.performance.readers",
+        summary="a training log of 2 GB, and compressed ones: speed and memory",
+    ),
 }
 """In the order they are measured."""
 

@@ -83,6 +83,6 @@ def _from(directory: Path, name: str) -> str:
 
 def _plain(value: object) -> str:
     """JSON, which is YAML too; words that need no quotes go without."""
-    if isinstance(value, str) and value.replace("_", "").isalnum() and not value[0].isdigit():
+    if isinstance(value, str) and value.replace("_", "").isalnum() and not value[0].isdecimal():
         return value
     return json.dumps(value, ensure_ascii=False)

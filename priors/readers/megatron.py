@@ -24,10 +24,10 @@ MEGATRON_FLOPS = keyed_number(
     r"|model[ _]TFLOPS?[\w/ ()]*"
 )
 USUAL = re.compile(
-    r"\biteration +(\d+)/ *\d+ \|(?: consumed [a-z]+: +\d+ \|)*"
+    r"iteration +(\d+)/ *\d+ \|(?: consumed [a-z]+: +\d+ \|)*"
     r" elapsed time per iteration \(ms\): (\d+\.\d+) \|"
     r"(?: throughput per GPU \(TFLOP/s/GPU\): (\d+\.\d+) \|)?"
-    r"(?: (?:learning rate|global batch size): +([^|]+) \|){0,2}"
+    r"(?: learning rate: [^|]+\|)?(?: global batch size: +(\d+) \|)?"
 )
 """The row as Megatron-LM itself prints it: read at once, since logs hold millions of them."""
 
@@ -67,21 +67,22 @@ class Megatron:
         if found is None or text.count("elapsed") != 1:
             return None
         step, elapsed, flops, batch = found.groups()
-        end = found.end()
-        if not batch or not batch.isdecimal():
+        if batch is None:
             batch = "0"
-            if (place := text.find("global batch size:", end)) > 0:
+            if (place := text.find("global batch size:", found.end())) > 0:
                 batch, bar, _ = text[place + 18 : place + 40].partition("|")
                 batch = batch.strip()
                 if not (bar and batch.isdecimal()):
                     return None
             elif "batch size" in text:
                 return None
-        seconds = float(elapsed) * 1e-3
-        if not seconds > 0.0 or (not flops and "FLOP" in text):
+        begin, seconds = found.start(), float(elapsed) * 1e-3
+        if not seconds > 0.0 or (flops is None and "FLOP" in text):
             return None
-        tflops = float(flops) if flops else nan
-        return found.start(), Row(int(step), seconds, tflops, nan, nan, nan, int(batch))
+        if begin and text[begin - 1].isalnum():
+            return None  # another word's end
+        tflops = nan if flops is None else float(flops)
+        return begin, Row(int(step), seconds, tflops, nan, nan, nan, int(batch))
 
     def rows(self, line: int, label: str, text: str, *, cut: bool) -> Iterator[tuple[int, Row]]:
         """See :class:`priors.readers.dialects.Dialect`."""

@@ -280,7 +280,7 @@ def _sides(cells: list[str], size: int) -> tuple[list[tuple[float, float]], bool
                 sides.append((algorithm, bus))
             check = cells[place + BANDWIDTHS] if place + BANDWIDTHS < len(cells) else ""
             # A whole number counts wrong results; older releases print a rounding error.
-            wrong |= check.isdigit() and int(check) > 0
+            wrong |= check.isdecimal() and int(check) > 0
             place += BANDWIDTHS + 1
         else:
             place += 1

@@ -246,7 +246,7 @@ class _Account:
 
     def _elapsed(self, row: dict[str, str], number: int, *, cut: bool) -> float | None:
         raw = row.get("elapsedraw", "")
-        value = float(raw) if raw.isdigit() else elapsed_of(row.get("elapsed", ""))
+        value = float(raw) if raw.isdecimal() else elapsed_of(row.get("elapsed", ""))
         if cut and self.names[-1] == "elapsed" and not ELAPSED.match(row["elapsed"]):
             return None
         start, end = moment_of(row.get("start", "")), moment_of(row.get("end", ""))
@@ -341,6 +341,8 @@ class _Account:
             measures.append(Measure(name="node_days", value=node_days, unit="node-days"))
             classes = self.exposure.classes()
             drafts += [self._draft(item, counted, alone=len(classes) == 1) for item in classes]
+            if not classes:
+                withheld.append("interruptions: no job has a length, so there is no exposure")
             if len(classes) > 1:
                 notes.append(
                     f"jobs of {len(classes)} size classes are counted apart: they tell a rate per "
@@ -400,7 +402,7 @@ class _Account:
 
 def _nodes(row: dict[str, str]) -> float | None:
     for key in ("nnodes", "allocnodes"):
-        if row.get(key, "").isdigit() and int(row[key]) > 0:
+        if row.get(key, "").isdecimal() and int(row[key]) > 0:
             return float(row[key])
     match = TRES_NODES.search(row.get("alloctres", ""))
     if match:
@@ -417,7 +419,7 @@ def _listed(text: str) -> float | None:
         if not name:
             continue
         ranges = [part.split("-") for part in inside.split(",")] if inside else [["0"]]
-        if not all(number.isdigit() for bounds in ranges for number in bounds):
+        if not all(number.isdecimal() for bounds in ranges for number in bounds):
             return None
         count += sum(int(bounds[-1]) - int(bounds[0]) + 1 for bounds in ranges)
     return float(count) if count > 0 else None

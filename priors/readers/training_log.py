@@ -138,7 +138,7 @@ class _Scan:
         if self.first is None:
             self.first = label
         self.last_line, self.last_row = line, row
-        series = self.ranks.of(label)
+        series = self.ranks.series.get(label) or self.ranks.of(label)
         if series is not None and series.add(line, row) and label == self.first:
             self.marks.step(text, row.step, series.gap * row.seconds)
 

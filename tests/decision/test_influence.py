@@ -7,7 +7,7 @@ from scipy import stats
 from decision import influence
 from decision.influence import AtCosts, Ranked
 from decision.ranking import rank_options
-from priors.left_out import MOST_K, LeftOut, smoothed
+from priors.importance import MOST_K, LeftOut, smoothed
 from tests.decision.test_ranking import outcomes_of
 
 DRAWS = 20_000
@@ -58,7 +58,8 @@ def reweighted(ranked, weights, moved=refuse):
 
 
 def influences(ranked, weights, anew, moved=refuse):
-    return influence.influences(ranked, list(weights.values()), moved=moved, anew=anew)
+    found = list(weights.values())
+    return influence.influences(ranked, found, own=set(weights), moved=moved, anew=anew)
 
 
 MILD = Conjugate([0.4, -0.3, 0.9], [1.0, 0.8, 0.9])
@@ -221,3 +222,11 @@ def test_draws_that_were_moved_are_ranked_where_they_are_now():
     error = np.sqrt(share * (1 - share) / rows.size)
     assert found.mcse == pytest.approx(error, rel=0.2)
     assert found.gain_mean[1] == pytest.approx(wide_mean, abs=4 * wide_sd / np.sqrt(DRAWS))
+
+
+def test_published_observation_that_weights_cannot_leave_out_stays_uncertain():
+    theta = DECISIVE.draws()
+    found = list(weights_without(DECISIVE.log_likelihood(theta)).values())
+    ordered = influence.influences(ranked(theta), found, own=(), moved=refuse, anew=refuse)
+    last = ordered[-1]
+    assert (last.id, last.method, last.notable) == ("y2", "uncertain", False)

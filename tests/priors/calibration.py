@@ -16,7 +16,7 @@ DRAWS, THIN = 630, 10
 RANKS = DRAWS // THIN + 1
 """64 possible ranks, 0 … 63."""
 
-BINS = 16
+BINS = 8
 
 
 def calibrate(compiled, population, likelihoods, *, repetitions, seed, distort=None):

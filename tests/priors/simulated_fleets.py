@@ -44,14 +44,26 @@ class Inference:
         values = draw_values(self.population, count, seed)
         return {name: values[:, i] for name, i in self.place.items()}
 
-    def ranks(self, observations, truth):
-        """Share of the posterior below the truth by quantity, and the effective draws."""
+    def weights(self, observations):
+        """Weights of the prior's draws."""
         density = np.zeros(len(self.draws))
         for likelihood in likelihoods_of(evidence_of(observations), self.population):
             for part in likelihood.log_likelihood(self.draws).values():
                 density += part.sum(axis=1)
         weight = np.exp(density - density.max())
-        weight /= weight.sum()
+        return weight / weight.sum()
+
+    def posterior(self, observations, name):
+        """Median of a quantity, and the effective draws."""
+        weight = self.weights(observations)
+        values = self.draws[:, self.place[name]]
+        order = np.argsort(values)
+        middle = values[order][np.searchsorted(np.cumsum(weight[order]), 0.5)]
+        return float(middle), 1.0 / float((weight**2).sum())
+
+    def ranks(self, observations, truth):
+        """Share of the posterior below the truth by quantity, and the effective draws."""
+        weight = self.weights(observations)
         below = {
             name: float(weight[self.draws[:, i] < truth[name]].sum())
             for name, i in self.place.items()

@@ -50,24 +50,30 @@ def test_misspecified_small_posterior_is_found_out(small):
     assert smallest_pvalue(ranks) < FALSE_ALARM
 
 
+@pytest.fixture(scope="module")
+def whole():
+    """Every kind of observation in one compiled posterior."""
+    return compiled(small_catalogue())
+
+
 @pytest.mark.slow
-def test_every_likelihood_is_calibrated():
-    model, population, likelihoods = compiled(small_catalogue())
+def test_every_likelihood_is_calibrated(whole):
+    model, population, likelihoods = whole
     assert [type(likelihood) for likelihood in likelihoods] == list(KINDS)
 
-    ranks = calibrate(model, population, likelihoods, repetitions=300, seed=1)
+    ranks = calibrate(model, population, likelihoods, repetitions=120, seed=1)
 
     assert smallest_pvalue(ranks) > FALSE_ALARM
 
 
 @pytest.mark.slow
-def test_misspecified_posterior_of_every_likelihood_is_found_out():
-    model, population, likelihoods = compiled(small_catalogue())
+def test_misspecified_posterior_of_every_likelihood_is_found_out(whole):
+    model, population, likelihoods = whole
 
     def distort(values):
-        values[:, population.places(["reliability.failure_rate_per_node_day"])] *= 1.5
+        values[:, population.places(["reliability.failure_rate_per_node_day"])] *= 2.0
         return values
 
-    ranks = calibrate(model, population, likelihoods, repetitions=200, seed=1, distort=distort)
+    ranks = calibrate(model, population, likelihoods, repetitions=60, seed=1, distort=distort)
 
     assert smallest_pvalue(ranks) < FALSE_ALARM

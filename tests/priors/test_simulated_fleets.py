@@ -329,3 +329,68 @@ def test_step_times_read_too_simply_are_found_out(stepping, left_out):
     ranks, _ = calibrate(simplified, stepping, stepping.truths(REPETITIONS, 15), seed=5)
     wronged = KERNEL if left_out == "regimes" else JITTER
     assert pvalues(ranks)[wronged] < FALSE_ALARM
+
+
+# Several own fleets: generations of machines that differ, learnt from each other.
+
+HALLS = (("mine", 200.0), ("hall_2", 800.0), ("hall_3", 800.0))
+
+
+def halls(truth, rng):
+    """One young fleet, and two that ran for longer."""
+    return [
+        interruptions(
+            fleet=fleet,
+            events=arrivals(truth[RATE if fleet == "mine" else f"{RATE}@{fleet}"], days, rng),
+            node_days=days,
+        )
+        for fleet, days in HALLS
+    ]
+
+
+HALL_LAYOUT = [interruptions(fleet=fleet, events=1, node_days=days) for fleet, days in HALLS]
+
+
+@pytest.fixture(scope="module")
+def several():
+    base = catalogue(RATE)
+    spread = read_catalogue().entries[RATE].between_systems
+    entries = {RATE: replace(base.entries[RATE], between_systems=spread)}
+    return Inference(
+        nearly_poisson(replace(base, entries=MappingProxyType(entries))), HALL_LAYOUT, draws=40_000
+    )
+
+
+def test_several_fleets_are_recovered_each_with_its_level(several):
+    ranks, thin = calibrate(halls, several, several.truths(REPETITIONS, 16), seed=6)
+    check(ranks, thin, names=(RATE, f"{RATE}@hall_2", f"{RATE}@between"))
+
+
+def test_fleets_that_are_pooled_are_found_out(several):
+    pooled = Inference(nearly_poisson(catalogue(RATE)), HALL_LAYOUT[:1])
+
+    def as_one(truth, rng):
+        items = halls(truth, rng)
+        return [
+            interruptions(
+                events=sum(item["events"] for item in items),
+                node_days=sum(item["node_days"] for item in items),
+            )
+        ]
+
+    ranks, _ = calibrate(as_one, pooled, several.truths(REPETITIONS, 16), seed=6)
+    assert pvalues(ranks)[RATE] < FALSE_ALARM
+
+
+def test_young_fleet_lies_between_its_own_count_and_its_neighbours(several):
+    # Generations of one machine differed 27 times: two halls at 2e-2, one event of the third.
+    told = [
+        interruptions(fleet=fleet, events=1 if fleet == "mine" else 16, node_days=days)
+        for fleet, days in HALLS
+    ]
+    alone, _ = several.posterior([told[0]], RATE)
+    shared, _ = several.posterior(told, RATE)
+    neighbour, _ = several.posterior(told, f"{RATE}@hall_2")
+
+    assert alone < shared < neighbour
+    assert neighbour == pytest.approx(2e-2, rel=0.3)

@@ -12,13 +12,13 @@ import atheris
 with atheris.instrument_imports(include=["priors.readers"]):
     import priors.readers.registry  # noqa: F401 - instrumented here
 
-from tests.priors.readers.mutations import MORE, SEEDS, check
+from tests.priors.readers.mutations import FOUND, MORE, SEEDS, check
 
 
 def main():
     form = sys.argv.pop(1)
     with tempfile.TemporaryDirectory() as corpus:
-        for number, text in enumerate([SEEDS[form], *MORE.get(form, [])]):
+        for number, text in enumerate([SEEDS[form], *MORE.get(form, []), *FOUND.get(form, [])]):
             (Path(corpus) / str(number)).write_text(text)
         atheris.Setup([*sys.argv, corpus], lambda data: check(form, data))
         atheris.Fuzz()

@@ -38,6 +38,19 @@ SEEDS = {
 }
 MORE = {"nccl-tests": [NCCL_JSON], "failure-table": [OUTAGES, INTERVALS]}
 
+FOUND = {
+    # A row whose batch is padded by a separator that str.strip takes and int does not.
+    "megatron": [
+        TEXTS["megatron"].replace("global batch size:    64", "global batch size:    \x1e64")
+    ],
+    # An interrupted job without a time: an event, and no exposure.
+    "sacct": ["JobID|State|Elapsed|NNodes\n77|REQUEUED|00:00:00|16\n"],
+    "goodput": ['{"goodput_time": {"TOTAL": 0e4}, "badput_time": {"OTHER": 0e3}}'],
+    # A superscript is a digit and no number.
+    "nccl-tests": [TEXTS["nccl"].replace("  0  2285.0", "  \u00b20  2285.0")],
+}
+"""Inputs that fuzzing found a reader to fail on."""
+
 OPTIONS = options_for(REFERENCE)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.priors.readers.mutations import MORE, SEEDS, check
+from tests.priors.readers.mutations import FOUND, MORE, SEEDS, check
 
 PIECES = [
     b"nan",
@@ -59,6 +59,13 @@ def run(form, count):
 @pytest.mark.parametrize("form", SEEDS)
 def test_mutated_files_are_read_or_refused(form):
     run(form, 60)
+
+
+@pytest.mark.parametrize("form", FOUND)
+def test_inputs_that_fuzzing_found_are_read_or_refused(form):
+    for text in FOUND[form]:
+        assert text != SEEDS[form]
+        check(form, text.encode())
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ PREFIXES = [
     "node-12: ",
     "\x1b[36m",
 ]
-PREFIXES += ["node12: 3: [rank3]:", "(Worker pid=7) ", "[0m"]
+PREFIXES += ["node12: 3: [rank3]:", "(Worker pid=7) ", "[0m", "2025-01-01T10:00:00.1Z [rank3]: "]
 
 
 def nemo_row(n, ms):
