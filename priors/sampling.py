@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from model.errors import InputError
 from model.numerics import Value
+from priors.duration_likelihoods import SLOW_SHARES
 from priors.likelihood import Likelihood
 from priors.observations import JOB_RATE, RATE_DISPERSION
 from priors.population import DEVIATIONS, Population, declare, values_of_trace
@@ -30,14 +31,15 @@ MIN_CHAIN_DRAWS = 1000
 TARGET_ACCEPT = 0.95
 """The deviations of well measured fleets are stiff; at 0.9 some seeds diverge once or twice."""
 
-HYPOTHESIS_ACCEPT = 0.99
-"""A rate per job and a rate per node trade off along a curve that ends where one is none. Without
-shares of overlap step times pin the efficiency of kernels, and leave a stiff posterior too."""
+CAREFUL_ACCEPT = 0.99
+"""Rates per job and per node trade off along a curve that ends where one is none, and the share of
+slow durations with how slow they are. Without shares of overlap step times pin the efficiency of
+kernels, and leave a stiff posterior too."""
 
 OVERLAP = "parallelism.overlap_dp"
 
-HYPOTHESIS_ADAPTATION = "low_rank"
-"""Follows such a curve in a third of the steps of an adaptation along the axes."""
+CAREFUL_ADAPTATION = "low_rank"
+"""Follows such curves in a third of the steps of an adaptation along the axes."""
 
 STATISTICS = ("diverging", "depth", "n_steps", "step_size", "mean_tree_accept", "energy")
 """Statistics of the sampler that are kept."""
@@ -174,9 +176,10 @@ def _adaptation(population: Population) -> dict[str, Any]:
     """What the geometry of the posterior needs."""
     uncertain = population.catalogue.uncertain
     if JOB_RATE in uncertain or RATE_DISPERSION in uncertain:
-        return {"target_accept": HYPOTHESIS_ACCEPT, "adaptation": HYPOTHESIS_ADAPTATION}
-    if OVERLAP not in population.catalogue.entries:
-        return {"target_accept": HYPOTHESIS_ACCEPT}
+        return {"target_accept": CAREFUL_ACCEPT, "adaptation": CAREFUL_ADAPTATION}
+    slow = any(name in population.priors for name in SLOW_SHARES.values())
+    if slow or OVERLAP not in population.catalogue.entries:
+        return {"target_accept": CAREFUL_ACCEPT}
     return {"target_accept": TARGET_ACCEPT}
 
 
