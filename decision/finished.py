@@ -205,6 +205,7 @@ def request_of(
         risk_tolerance=options.get("risk_tolerance"),
         studies_on_offer=copy("studies.yaml"),
         form=options.get("form_given"),
+        refits=options.get("refits", True),
     )
 
 

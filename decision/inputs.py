@@ -54,6 +54,7 @@ class Request:
     risk_tolerance: float | None = None
     studies_on_offer: str | None = None
     form: str | None = None
+    refits: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +152,8 @@ class Inputs:
             "source": self.source,
             "names": [request.scenario, request.interventions, request.priors, *request.evidence],
         }
+        if not request.refits:
+            options["refits"] = False
         if self.costs is not None:
             options["economics"] = [
                 request.costs,

@@ -69,7 +69,7 @@ class Omissions:
             return self._ranked(question, self._draws_without(name))
 
         whole = Ranked.of(outcomes, self.draws.chain, at_costs)
-        own = self.inputs.evidence.own
+        own = self.inputs.evidence.own if self.inputs.request.refits else frozenset()
         return influences(whole, self.left_out, own=own, moved=moved, anew=anew)
 
     def _ranked(self, question: Question, draws: "Draws") -> Ranked:

@@ -277,4 +277,5 @@ def request_of(options: argparse.Namespace) -> "Request":
         risk_tolerance=getattr(options, "risk_tolerance", None),
         studies_on_offer=studies_on_offer,
         form=options.form,
+        refits=getattr(options, "refits", True),
     )

@@ -222,6 +222,7 @@ def provenance(
             "solver": inputs.request.solver,
             "form": inputs.form.name,
             "form_given": inputs.request.form,
+            "refits": inputs.request.refits,
             "refinements": list(inputs.form.refinements),
             **(
                 {}

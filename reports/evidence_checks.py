@@ -89,15 +89,24 @@ def influence_lines(answer: Answer, notation: Notation) -> list[str]:
         return []
     notable = [one for one in records if one["notable"]]
     certain = [one for one in records if one["method"] != "uncertain"]
+    unsaid = [
+        notation.name(one["id"]) for one in records if one["own"] and one["method"] == "uncertain"
+    ]
+    open_ones = (
+        [f"What leaving out {', '.join(unsaid)} would do is not known: it was not sampled anew."]
+        if unsaid
+        else []
+    )
     if not certain:
-        return []
+        return open_ones
     if not notable:
         first = certain[0]
         points = notation.points(abs(first["p_first_change"]), first["p_first_change_mcse"])
         return [
             "No single observation decides this: leaving out any one of the "
             f"{_many(len(certain), len(records))} changes no recommendation, and moves no option's"
-            f" share of first places by more than {points} ({notation.name(first['id'])})."
+            f" share of first places by more than {points} ({notation.name(first['id'])}).",
+            *open_ones,
         ]
     lines = [influence_sentence(one, answer, notation) for one in notable[:MOST_NAMED]]
     if len(notable) > MOST_NAMED:
@@ -105,7 +114,7 @@ def influence_lines(answer: Answer, notation: Notation) -> list[str]:
             f"{len(notable) - MOST_NAMED} more observations move a share of first places by more "
             "than simulation explains; summary.json lists them."
         )
-    return lines
+    return lines + open_ones
 
 
 def _many(certain: int, total: int) -> str:

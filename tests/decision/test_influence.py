@@ -6,6 +6,9 @@ from scipy import stats
 
 from decision import influence
 from decision.influence import AtCosts, Ranked
+from decision.inputs import gather
+from decision.options import request_of
+from decision.rank import build_parser
 from decision.ranking import rank_options
 from priors.importance import MOST_K, LeftOut, smoothed
 from tests.decision.test_ranking import outcomes_of
@@ -230,3 +233,12 @@ def test_published_observation_that_weights_cannot_leave_out_stays_uncertain():
     ordered = influence.influences(ranked(theta), found, own=(), moved=refuse, anew=refuse)
     last = ordered[-1]
     assert (last.id, last.method, last.notable) == ("y2", "uncertain", False)
+
+
+def test_run_without_refits_is_another_run():
+    def digest(*more):
+        asked = build_parser().parse_args(["--evidence", "none", "--draws", "50", *more])
+        return gather(request_of(asked)).digest
+
+    assert digest("--no-refits") != digest()
+    assert digest("--no-refits") == digest("--no-refits")

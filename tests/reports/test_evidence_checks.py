@@ -123,6 +123,22 @@ def test_observation_that_changes_the_recommendation_is_said_first():
     )
 
 
+def test_own_observation_that_was_not_left_out_is_not_passed_over_in_silence():
+    certain = influence("b", change=0.0, notable=False)
+    unsaid = influence(method="uncertain", notable=False)
+    _, answer = with_evidence([], [certain, unsaid])
+    first, last = influence_lines(answer, TERMINAL)
+    assert first.startswith("No single observation decides this: leaving out any one of the 1 of 2")
+    assert last == (
+        "What leaving out train_step_times would do is not known: it was not sampled anew."
+    )
+    _, answer = with_evidence([], [unsaid])
+    assert influence_lines(answer, TERMINAL) == [last]
+    # A published one is counted, not named.
+    _, answer = with_evidence([], [certain, {**unsaid, "own": False}])
+    assert len(influence_lines(answer, TERMINAL)) == 1
+
+
 def test_published_observation_is_called_so():
     _, answer = with_evidence([], [influence("theirs", own=False)])
     [line] = influence_lines(answer, TERMINAL)
