@@ -11,8 +11,11 @@ from decision.terms import draws_with_terms
 
 if TYPE_CHECKING:
     from decision.economics import Economics
+    from model.scenario import Scenario
+    from priors.catalogue import Catalogue
     from priors.draws import Draws
     from priors.importance import LeftOut
+    from priors.observations import Evidence
 
 REFIT_DRAWS = 2000
 """Of a posterior without one observation: shares of first place to about one percent."""
@@ -96,19 +99,29 @@ class Omissions:
     def _draws_without(self, name: str) -> "Draws":
         """Draws of the posterior that never saw an observation, sampled once for all regimes."""
         if name not in self._anew:
-            from priors.posterior import condition
+            from joblib import Parallel, cpu_count, delayed
 
             inputs, seed = self.inputs, self.inputs.request.seed
             own = inputs.evidence.own
-            distrusted = [one.id for one in self.left_out if one.id in own and not one.trusted]
-            place = f"{distrusted.index(name) + 1} of {len(distrusted)}"
-            self.say(f"sampling anew without {name} ({place}): no weights can leave it out")
-            posterior = condition(
-                inputs.scenario_catalogue,
-                inputs.evidence.without(name),
-                inputs.scenario,
-                draws=REFIT_DRAWS,
-                seed=seed,
+            names = [one.id for one in self.left_out if one.id in own and not one.trusted]
+            self.say(f"sampling anew without {', '.join(names)}: no weights can leave these out")
+            posteriors = Parallel(n_jobs=min(len(names), cpu_count()))(
+                delayed(_conditioned_without)(
+                    inputs.scenario_catalogue, inputs.evidence, inputs.scenario, left_out, seed
+                )
+                for left_out in names
             )
-            self._anew[name] = draws_with_terms(posterior.draws, inputs.terms, seed)
+            self._anew = {
+                left_out: draws_with_terms(draws, inputs.terms, seed)
+                for left_out, draws in zip(names, posteriors, strict=True)
+            }
         return self._anew[name]
+
+
+def _conditioned_without(
+    catalogue: "Catalogue", evidence: "Evidence", scenario: "Scenario", name: str, seed: int
+) -> "Draws":
+    from priors.posterior import condition
+
+    without = evidence.without(name)
+    return condition(catalogue, without, scenario, draws=REFIT_DRAWS, seed=seed).draws
