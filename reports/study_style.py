@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.canvas import Setting, page
-from reports.palette import NEUTRAL, PALETTE
+from reports.palette import NEUTRAL, PUBLISHED, colours_of
 
 type Tables = Mapping[str, Any]
 
@@ -18,21 +18,7 @@ REFERENCE_OVERSUBSCRIPTION = 7.0
 REFERENCE_RATE = 5e-3
 MAP_SCALES = (16_384, 65_536)
 
-OPTIONS = (
-    "add_spares",
-    "bandwidth_2x",
-    "bandwidth_4x",
-    "fast_checkpoint",
-    "fast_detection",
-    "fast_restart",
-    "flat_fabric",
-    "reliability_2x",
-    "scaleup_2x",
-    "straggler_control",
-)
-"""In the order of names, as the colours of a memo go."""
-
-COLOURS = dict(zip(OPTIONS, PALETTE, strict=True))
+COLOURS = colours_of(PUBLISHED)
 
 DASHES = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)))
 MARKS = ("o", "s", "^", "D", "v")
