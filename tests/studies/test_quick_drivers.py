@@ -124,13 +124,13 @@ def test_quick_drivers_of_one_parameter():
 
 
 @pytest.mark.slow
-def test_quick_drivers_take_less_than_two_seconds():
+def test_quick_drivers_take_less_than_two_seconds_of_a_processor():
     for draws, catalogue in ((PRIOR, CATALOGUE), (correlated(5000), None)):
         times = []
         for _ in range(3):
-            started = time.perf_counter()
+            started = time.process_time()
             quick_drivers(QUESTION, draws, catalogue, seed=1)
-            times.append(time.perf_counter() - started)
+            times.append(time.process_time() - started)
         assert min(times) < 2.0
 
 

@@ -118,15 +118,18 @@ def test_map_over_dask_has_the_same_bytes(small, tmp_path):
     assert tables(tmp_path / "dask") == tables(small)
 
 
+def parts(place):
+    """Names of what an unfinished map has kept."""
+    return {path.name for path in unfinished(place).rglob("*.parquet")}
+
+
 @pytest.mark.slow
 def test_map_killed_at_random_moments_goes_on_to_the_same_bytes(tmp_path):
     asked = [*SMALL[:3], "4000", *SMALL[4:]]
     command = [*COMMAND, *asked, "--out"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     whole = tmp_path / "whole"
-    started = time.monotonic()
     subprocess.run([*command, str(whole)], cwd=ROOT, check=True, env=environment)
-    length = time.monotonic() - started
     place = tmp_path / "killed"
     generator = random.Random(20)
     kills, kept = 0, set()
@@ -137,13 +140,15 @@ def test_map_killed_at_random_moments_goes_on_to_the_same_bytes(tmp_path):
             env=environment,
             start_new_session=True,
         )
-        try:
-            child.wait(length * generator.uniform(0.3, 0.6))
-        except subprocess.TimeoutExpired:
+        # Anywhere after one more part has been kept, so that every kill has something to lose.
+        while child.poll() is None and parts(place) <= kept:
+            time.sleep(0.002)
+        time.sleep(generator.uniform(0.0, 0.05))
+        if child.poll() is None:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
             kills += not place.exists()
-            kept |= {path.name for path in unfinished(place).rglob("*.parquet")}
+        kept |= parts(place)
         if place.exists():
             break
     assert kills >= 1
