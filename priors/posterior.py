@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from model.errors import FundworthyError, InputError
+from model.command import command
+from model.errors import InputError
 from model.scenario import Scenario
 from priors import cache as store
 from priors.catalogue import Catalogue
@@ -46,8 +47,6 @@ type Progress = Callable[[str], None]
 """Told in one line what is being done."""
 
 UNCONVERGED_STATUS = 3
-INPUT_STATUS = 2
-INTERRUPTED_STATUS = 130
 
 WIDE = 160
 """Columns of a report that goes to a file."""
@@ -392,6 +391,7 @@ def _notes(catalogue: Catalogue, evidence: Evidence) -> tuple[str, ...]:
     return ("observations without effect, their fields have no prior: " + ", ".join(silent),)
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Condition the priors on evidence and print what came of it.
 
@@ -400,15 +400,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0; 2 for unusable input; 3 where the sampler did not converge; 130 if interrupted.
     """
-    options = _parser().parse_args(argv)
-    try:
-        return _run(options)
-    except FundworthyError as error:
-        print(error, file=sys.stderr)
-        return INPUT_STATUS
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED_STATUS
+    return _run(_parser().parse_args(argv))
 
 
 def _run(options: argparse.Namespace) -> int:

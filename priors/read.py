@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.errors import FundworthyError, InputError, Problem
+from model.command import command
+from model.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from priors.readers.found import Found, ReadOptions
 
-INPUT_STATUS = 2
-INTERRUPTED_STATUS = 130
 
 WIDE = 100
 
@@ -34,6 +33,7 @@ FORMATS: tuple[str, ...] = (
 FORMATS += ("deepspeed", "nccl-tests", "failure-table")
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Read files, print what they say, and write an evidence file.
 
@@ -42,15 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0; 2 where a file cannot answer; 130 if interrupted.
     """
-    options = _parser().parse_args(argv)
-    try:
-        return _run(options)
-    except FundworthyError as error:
-        print(error, file=sys.stderr)
-        return INPUT_STATUS
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED_STATUS
+    return _run(_parser().parse_args(argv))
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -394,7 +394,7 @@ def test_no_file_names_a_package_index(repository_files):
 )
 def test_package_index_is_recognised(line):
     assert PACKAGE_INDEX.search(line)
-    assert not PACKAGE_INDEX.search("--no-emit-" + "index-url https://example.org/simpler")
+    assert not PACKAGE_INDEX.search("--no-emit-" + "index-url https:" + "//example.org/simpler")
 
 
 def test_no_file_names_a_path_of_this_machine(repository_files):

@@ -144,7 +144,7 @@ def test_interrupt_ends_the_command_without_a_traceback(tmp_path):
         out, err = process.communicate(timeout=60)
 
     assert process.returncode == 130
-    assert err.strip().endswith("interrupted")
+    assert err.strip().endswith("interrupted: nothing was written")
     assert "Traceback" not in err
     assert out == ""
     assert [*tmp_path.glob("cache/posteriors/*")] == []
