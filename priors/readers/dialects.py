@@ -108,9 +108,6 @@ class OneLine:
             key = name if name != "seconds" else "step time"
             match = pattern.search(text)
             value = self.fields.take(key, match, line, cut=cut, thousands=self.thousands)
-            if value <= 0.0:
-                self.skipped.add(f"{key} of zero or less", line)
-                value = nan
             found[name] = value * factor
         if found[self.needs] == found[self.needs]:
             yield line, Row(step=int(float(number[1].replace(",", ""))), **found)  # type: ignore[arg-type]
@@ -232,7 +229,7 @@ class Foundry:
             match = pattern.search(text)
             if match is not None:
                 value = self.fields.take(name, match, line, cut=cut)
-                if value > 0.0:
+                if value == value:  # noqa: PLR0124 - nan
                     self.open[label][2][name] = value
 
     def _close(self, label: str) -> Iterator[tuple[int, Row]]:

@@ -7,6 +7,9 @@ from math import nan
 from priors.readers.found import Tally
 from priors.readers.text import NUMBER, decimals, number_of
 
+CREDIBLE = (1e-12, 1e18)
+"""Range of a time or a speed in any unit that a log prints; FLOP/s are the largest."""
+
 
 @dataclass(slots=True)
 class Fields:
@@ -28,7 +31,7 @@ class Fields:
         cut: bool,
         thousands: bool = False,
     ) -> float:
-        """Value of the group ``n``, nan where it is no number."""
+        """Time or speed in the group ``n``, nan where it is none, which the tally then says."""
         if match is None:
             return nan
         text = match["n"]
@@ -42,6 +45,12 @@ class Fields:
             self.skipped.add(f"{key} cut by the end of the file", line)
             return nan
         self.places[key] = decimals(text)
+        if value <= 0.0:
+            self.skipped.add(f"{key} of zero or less", line)
+            return nan
+        if not CREDIBLE[0] <= value <= CREDIBLE[1]:
+            self.skipped.add(f"{key} outside {CREDIBLE[0]:g} to {CREDIBLE[1]:g}", line)
+            return nan
         return value
 
 

@@ -31,6 +31,9 @@ USUAL = re.compile(
 )
 """The row as Megatron-LM itself prints it: read at once, since logs hold millions of them."""
 
+USUAL_LIMIT = 1e9
+"""Seconds or TFLOP/s beyond which a row is looked at field by field."""
+
 BATCH = re.compile(r"global[ _]batch[ _]size\s*[:=]\s*(\d+)")
 WRAPS = 3
 """Lines that a wrapped row may take."""
@@ -77,11 +80,13 @@ class Megatron:
             elif "batch size" in text:
                 return None
         begin, seconds = found.start(), float(elapsed) * 1e-3
-        if not seconds > 0.0 or (flops is None and "FLOP" in text):
+        tflops = nan if flops is None else float(flops)
+        if not 0.0 < seconds < USUAL_LIMIT or (flops is None and "FLOP" in text):
+            return None
+        if flops is not None and not 0.0 < tflops < USUAL_LIMIT:
             return None
         if begin and text[begin - 1].isalnum():
             return None  # another word's end
-        tflops = nan if flops is None else float(flops)
         return begin, Row(int(step), seconds, tflops, nan, nan, nan, int(batch))
 
     def rows(self, line: int, label: str, text: str, *, cut: bool) -> Iterator[tuple[int, Row]]:
@@ -142,9 +147,7 @@ class Megatron:
             flops = self.fields.take(
                 "TFLOP/s", MEGATRON_FLOPS.search(text, 0, elapsed.start()), line, cut=False
             )
-        if not value > 0.0:
-            if value <= 0.0:
-                self.skipped.add("elapsed times of zero or less", line)
+        if value != value:  # noqa: PLR0124 - nan
             return
         batch = BATCH.search(text)
         yield (

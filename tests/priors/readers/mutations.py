@@ -41,7 +41,10 @@ MORE = {"nccl-tests": [NCCL_JSON], "failure-table": [OUTAGES, INTERVALS]}
 FOUND = {
     # A row whose batch is padded by a separator that str.strip takes and int does not.
     "megatron": [
-        TEXTS["megatron"].replace("global batch size:    64", "global batch size:    \x1e64")
+        TEXTS["megatron"].replace("global batch size:    64", "global batch size:    \x1e64"),
+        # TFLOP/s of zero beside a time: no FLOPs of a token to compare with the scenario's.
+        TEXTS["megatron"].replace("(TFLOP/s/GPU): 228.1", "(TFLOP/s/GPU): 0.0"),
+        TEXTS["megatron"].replace("(TFLOP/s/GPU): 228.1", "(TFLOP/s/GPU): 1e-320"),
     ],
     # An interrupted job without a time: an event, and no exposure.
     "sacct": ["JobID|State|Elapsed|NNodes\n77|REQUEUED|00:00:00|16\n"],

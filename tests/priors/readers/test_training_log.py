@@ -231,6 +231,19 @@ def test_zero_times_are_no_steps(tmp_path):
         reading(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [("0.0", "TFLOP/s of zero or less"), ("1e-320", "TFLOP/s outside 1e-12 to 1e+18")],
+)
+def test_tflops_that_cannot_be_leave_the_times_alone(tmp_path, printed, reason):
+    text = megatron(VALUES)
+    told = text.replace("|\n", f"| throughput per GPU (TFLOP/s/GPU): {printed} |\n")
+    found = reading(tmp_path, told)
+    assert "tflops_logged" not in values_of(found)
+    assert values_of(found)["step_mean_s"] == values_of(reading(tmp_path, text))["step_mean_s"]
+    assert found.skipped.reasons[reason][0] == len(VALUES)
+
+
 def test_save_timers_are_checkpoint_writes(tmp_path):
     rows = megatron(VALUES).splitlines()
     old = " save-checkpoint: 12000.5 | other: 1.0"
