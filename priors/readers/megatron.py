@@ -81,9 +81,8 @@ class Megatron:
                 return None
         begin, seconds = found.start(), float(elapsed) * 1e-3
         tflops = nan if flops is None else float(flops)
-        if not 0.0 < seconds < USUAL_LIMIT or (flops is None and "FLOP" in text):
-            return None
-        if flops is not None and not 0.0 < tflops < USUAL_LIMIT:
+        odd = not 0.0 < tflops < USUAL_LIMIT if flops is not None else "FLOP" in text
+        if odd or not 0.0 < seconds < USUAL_LIMIT:
             return None
         if begin and text[begin - 1].isalnum():
             return None  # another word's end
