@@ -17,6 +17,7 @@ CUSTOM = "custom"
 """Name of a set of refinements that is no form of the table."""
 
 KERNEL_SIZE = "kernel_size"
+MEMORY_TRAFFIC = "memory_traffic"
 EXACT_MAXIMUM = "exact_maximum"
 PERSISTENT_RANKS = "persistent_ranks"
 OVERLAP_WINDOW = "overlap_window"
@@ -72,6 +73,19 @@ REFINEMENTS: tuple[Refinement, ...] = (
         "1983), per dimension",
         limit="all half sizes 0, or the reference's sizes",
         parameters=("kernel.half_hidden", "kernel.half_width", "kernel.half_tokens"),
+    ),
+    Refinement(
+        name=MEMORY_TRAFFIC,
+        changes="what lies between matrix products (norms, activations, attention scores, logits) "
+        "takes its bytes over the bandwidth of device memory",
+        source="bytes of a layer's tensors by Korthikanti et al. 2022, section 4; fused attention "
+        "by Dao et al. 2022",
+        limit="the reference's model, plan and device without recomputation",
+        parameters=(
+            "accelerator.memory_bw_tb_s",
+            "kernel.memory_efficiency",
+            "kernel.fused_attention",
+        ),
     ),
     Refinement(
         name=EXACT_MAXIMUM,

@@ -240,6 +240,13 @@ FIELDS: tuple[Field, ...] = (
         None,
         nullable=True,
     ),
+    _positive(
+        "accelerator.memory_bw_tb_s",
+        "TB/s",
+        "bandwidth of device memory; read by memory_traffic",
+        1e3,
+        3.35,
+    ),
     _positive("accelerator.scaleup_bw_gbps", "Gb/s", "scale-up line rate", 1e7),
     _positive("accelerator.nic_bw_gbps", "Gb/s", "NIC line rate", 1e7),
     _count("accelerator.accelerators_per_node", "accelerators of a node", upper=100_000),
@@ -364,6 +371,19 @@ FIELDS: tuple[Field, ...] = (
     _half_size("kernel.half_hidden", "hidden width", 1000.0),
     _half_size("kernel.half_width", "hidden width of a tensor-parallel rank", 370.0),
     _half_size("kernel.half_tokens", "tokens of a microbatch", 50.0),
+    _real(
+        "kernel.memory_efficiency",
+        "1",
+        "achieved share of the memory's bandwidth; read by memory_traffic",
+        lower=0.1,
+        upper=1.0,
+        default=0.75,
+    ),
+    _fraction(
+        "kernel.fused_attention",
+        "share of attention whose scores stay on chip; read by memory_traffic",
+        1.0,
+    ),
 )
 
 BY_PATH: dict[str, Field] = {field.path: field for field in FIELDS}

@@ -38,6 +38,7 @@ class Accelerator:
     name: str
     peak_flops_bf16: Value
     memory_gb: Value
+    memory_bw_tb_s: Value
     scaleup_bw_gbps: Value
     nic_bw_gbps: Value
     accelerators_per_node: Value
@@ -108,6 +109,8 @@ class Kernel:
     half_hidden: Value
     half_width: Value
     half_tokens: Value
+    memory_efficiency: Value
+    fused_attention: Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

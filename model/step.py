@@ -6,9 +6,11 @@ results are (draws, pools), and what does not depend on the plan stays (draws, 1
 
 from dataclasses import dataclass
 
+from model.device_memory import efficiency_with_memory
 from model.forms import (
     BUBBLE_COMMUNICATION,
     KERNEL_SIZE,
+    MEMORY_TRAFFIC,
     OVERLAP_WINDOW,
     SELECTIVE_RECOMPUTE,
     UNEVEN_STAGES,
@@ -107,6 +109,8 @@ def compute_time(scenario: Scenario) -> Value:
     efficiency = scenario.kernel.kernel_efficiency
     if KERNEL_SIZE in scenario.refinements:
         efficiency = efficiency * size_factor(scenario)
+    if MEMORY_TRAFFIC in scenario.refinements:
+        efficiency = efficiency_with_memory(scenario, efficiency, flops / tokens)
     achieved = scenario.accelerator.peak_flops_bf16 * efficiency
     return flops / achieved / scenario.world
 

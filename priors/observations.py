@@ -35,7 +35,7 @@ NODE_RATE, JOB_RATE, RATE_DISPERSION = RECOVERY_PATHS[:3]
 STEP_PATHS = tuple(
     path
     for path in UNCERTAIN
-    if path not in (*RECOVERY_PATHS, "window_days", "accelerator.memory_gb", "model.ffn_multiplier")
+    if path not in (*RECOVERY_PATHS, "window_days", "accelerator.memory_gb")
 )
 """Real fields that the healthy step depends on."""
 

@@ -13,6 +13,14 @@ from dataclasses import dataclass
 from model.errors import InputError
 from model.scenario import Scenario
 from model.scenario_file import scenario_from_mapping
+from studies.systems.devices import (
+    FUSED_FROM_THE_START,
+    MEMORY_RANGE_TB_S,
+    kind_of,
+    memory_bandwidth_of,
+    peak_of,
+    scaleup_of,
+)
 from studies.systems.flop_counts import seconds_of
 from studies.systems.memory import WEIGHT_AND_GRADIENT_BYTES, memory_of, needed_bytes
 from studies.systems.rows import SystemRow
@@ -38,7 +46,8 @@ plan, the model's shape and the batch are stated, and the plan multiplies to the
 its seconds are printed, or every FLOP convention it may mean gives the same within 5%; (4) its
 parameters are those of a dense decoder of its shape, within a factor of 0.6 to 1.7, in 16-bit
 precision; (5) the plan is one the model can evaluate; (6) its step is no faster than the peak
-allows. Micro-batch, interleave, recomputation, NIC and oversubscription may be unknown."""
+allows. Micro-batch, interleave, recomputation, fused attention, NIC and oversubscription may be
+unknown."""
 
 _REQUIRED = (
     "n_accelerators",
@@ -50,16 +59,6 @@ _REQUIRED = (
     "pp",
     "global_batch_seqs",
 )
-
-_DEVICES: Mapping[str, tuple[float, float]] = {
-    "V100": (125.0, 1200.0),
-    "A100": (312.0, 2400.0),
-    "A800": (312.0, 1600.0),
-    "H100": (989.5, 3600.0),
-    "H800": (989.5, 1600.0),
-    "H200": (989.5, 3600.0),
-}
-"""Data sheets: dense 16-bit TFLOP/s, scale-up Gb/s one direction (SXM)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,20 +140,13 @@ def judge(rows: Sequence[SystemRow]) -> tuple[list[Case], list[Excluded]]:
     return cases, excluded
 
 
-def accelerator_type(text: str) -> str:
-    """Type of an accelerator: ``A100-80 SXM`` is an A100."""
-    plain = re.sub(r"^(nvidia|amd|google|intel|huawei)\s+", "", text.strip().lower())
-    match = re.match(r"[a-z]+[ -]?v?\d+[a-z]*", plain)
-    return (match.group() if match else plain).upper()
-
-
 def group_of(row: SystemRow) -> str:
     """The system a row belongs to: the first word of its name, on its type of accelerator.
 
     Versions and model sizes of one stack are one system, whatever papers they come from. A
     ``group`` column overrides the rule; a name that begins with a number leaves the source.
     """
-    kind = accelerator_type(row.texts.get("accelerator", "unknown"))
+    kind = kind_of(row)
     stated = row.texts.get("group")
     if stated:
         return f"{stated}, {kind}"
@@ -189,20 +181,9 @@ def _out_of_scope(row: SystemRow) -> str:
         )
     if peak_of(row) is None:
         return "the accelerator's peak is neither stated nor known"
-    if _scaleup_of(row) is None:
+    if scaleup_of(row) is None:
         return "the scale-up link is neither stated nor known"
     return ""
-
-
-def peak_of(row: SystemRow) -> float | None:
-    """Dense 16-bit TFLOP/s, stated or off the data sheet."""
-    device = _DEVICES.get(accelerator_type(row.texts["accelerator"]))
-    return row.number("peak_tflops_bf16") or (device[0] if device else None)
-
-
-def _scaleup_of(row: SystemRow) -> float | None:
-    device = _DEVICES.get(accelerator_type(row.texts["accelerator"]))
-    return row.number("scaleup_gbps") or (device[1] if device else None)
 
 
 def _case(row: SystemRow) -> Case | str:
@@ -238,10 +219,14 @@ def _case(row: SystemRow) -> Case | str:
     # Inside one pod nothing is oversubscribed.
     if row.number("oversubscription") is None and row.number("pod_size") is not None:
         open_paths.add("topology.oversubscription")
+    if memory_bandwidth_of(row) is None:
+        open_paths.add("accelerator.memory_bw_tb_s")
+    if row.number("fused_attention") is None and kind_of(row) not in FUSED_FROM_THE_START:
+        open_paths.add("kernel.fused_attention")
     return Case(
         row=row,
         group=group_of(row),
-        accelerator=accelerator_type(row.texts["accelerator"]),
+        accelerator=kind_of(row),
         seconds=measured,
         configurations=configurations,
         open_paths=frozenset(open_paths),
@@ -256,7 +241,7 @@ def _ends(values: Mapping[str, float]) -> tuple[str, str]:
 def _configurations(
     row: SystemRow, recompute: str, offsets: Sequence[float]
 ) -> tuple[Configuration, ...]:
-    """Every micro-batch, interleave and pod boundary the row may have used.
+    """Every micro-batch and interleave the row may have used.
 
     Raises
     ------
@@ -264,19 +249,18 @@ def _configurations(
         If one of them is no scenario.
     """
     choices = [
-        (batch, interleave, pod, offset, w1 * w2 * w3 / len(offsets))
+        (batch, interleave, offset, w1 * w2 / len(offsets))
         for batch, w1 in micro_batches(row, recompute).items()
         for interleave, w2 in interleaves(row).items()
-        for pod, w3 in pods(row).items()
         for offset in offsets
     ]
     return tuple(
         Configuration(
-            scenario=_scenario(row, recompute, batch, interleave, pod),
+            scenario=_scenario(row, recompute, batch, interleave),
             log_offset=offset,
             weight=weight,
         )
-        for batch, interleave, pod, offset, weight in choices
+        for batch, interleave, offset, weight in choices
     )
 
 
@@ -318,8 +302,7 @@ def _replicas(row: SystemRow) -> float:
 
 
 def _fits(row: SystemRow, recompute: str, micro_batch: int) -> bool:
-    text = row.texts["accelerator"]
-    memory = memory_of(text, accelerator_type(text))
+    memory = memory_of(row.texts["accelerator"], kind_of(row))
     needed = needed_bytes(
         row.numbers,
         dp=_replicas(row),
@@ -339,8 +322,7 @@ def _zero_stage(row: SystemRow) -> int:
     stated = row.integer("zero_stage")
     if stated is not None:
         return stated
-    text = row.texts["accelerator"]
-    memory = memory_of(text, accelerator_type(text))
+    memory = memory_of(row.texts["accelerator"], kind_of(row))
     share = row.numbers["n_params"] / (row.numbers["tp"] * row.numbers["pp"])
     fits = memory is None or share * WEIGHT_AND_GRADIENT_BYTES <= memory
     return 1 if fits or _replicas(row) == 1 else SHARDED
@@ -362,20 +344,13 @@ def interleaves(row: SystemRow) -> dict[int, float]:
     return {v: 1.0 / len(divisors) for v in divisors}
 
 
-def pods(row: SystemRow) -> dict[int, float]:
-    """Pod sizes a row may have had: as stated, else one pod that holds the job."""
-    stated = row.integer("pod_size")
-    return {stated if stated is not None else int(row.numbers["n_accelerators"]): 1.0}
-
-
-def _scenario(
-    row: SystemRow, recompute: str, micro_batch: int, interleave: int, pod: int
-) -> Scenario:
+def _scenario(row: SystemRow, recompute: str, micro_batch: int, interleave: int) -> Scenario:
     numbers = row.numbers
     tp, pp, cp = int(numbers["tp"]), int(numbers["pp"]), int(numbers.get("cp", 1))
-    peak, scaleup = peak_of(row), _scaleup_of(row)
+    peak, scaleup = peak_of(row), scaleup_of(row)
     if peak is None or scaleup is None:
         raise InputError.single(message="the device is not known", path="accelerator")
+    fused = 1.0 if kind_of(row) in FUSED_FROM_THE_START else 0.5
     domain = int(numbers.get("scaleup_domain", 8))
     heads = int(numbers.get("n_heads", tp))
     content: dict[str, object] = {
@@ -391,13 +366,14 @@ def _scenario(
         },
         "accelerator": {
             "peak_flops_bf16": peak * 1e12,
+            "memory_bw_tb_s": memory_bandwidth_of(row) or math.sqrt(math.prod(MEMORY_RANGE_TB_S)),
             "scaleup_bw_gbps": scaleup,
             "nic_bw_gbps": numbers.get("nic_gbps", math.sqrt(math.prod(NIC_RANGE_GBPS))),
             "accelerators_per_node": int(numbers.get("accelerators_per_node", min(domain, 8))),
         },
         "topology": {
             "scaleup_domain": domain,
-            "pod_size": pod,
+            "pod_size": int(numbers.get("pod_size", numbers["n_accelerators"])),
             "oversubscription": numbers.get("oversubscription", 1.0),
         },
         "parallelism": {
@@ -411,5 +387,6 @@ def _scenario(
             "zero_stage": _zero_stage(row),
             "recompute": recompute,
         },
+        "kernel": {"fused_attention": numbers.get("fused_attention", fused)},
     }
     return scenario_from_mapping(content, source=row.name)[0]

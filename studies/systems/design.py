@@ -193,7 +193,12 @@ def lay_out(
     )
 
 
-_STATEABLE = ("accelerator.nic_bw_gbps", "topology.oversubscription")
+_STATEABLE = (
+    "accelerator.nic_bw_gbps",
+    "topology.oversubscription",
+    "accelerator.memory_bw_tb_s",
+    "kernel.fused_attention",
+)
 """Fields that rows may state; of the others no row says anything."""
 
 

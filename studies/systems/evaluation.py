@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.forms import BY_NAME, ordered
+from model.forms import BY_NAME, ordered, unread_fields
 from model.step import microbatches
 from priors.catalogue import Catalogue, read_catalogue
 from priors.forms import catalogue_in_form
@@ -65,9 +65,11 @@ def setup_of(cases: Sequence[Case], catalogue: Catalogue, refinements: Sequence[
     """The rows with the unknowns that a set of refinements reads."""
     names = ordered(refinements)
     paths = frozenset(path for name in names for path in BY_NAME[name].parameters)
+    unread = unread_fields(names)
+    own = own_unknowns(catalogue_in_form(catalogue, names), cases)
     return Setup(
         cases=tuple(cases),
-        own=own_unknowns(catalogue_in_form(catalogue, names), cases),
+        own=tuple(unknown for unknown in own if unknown.path not in unread),
         shared=shared_unknowns(paths),
         settings={"refinements": names} if names else {},
     )

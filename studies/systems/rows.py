@@ -9,6 +9,7 @@ from studies.systems.tables import TableRow, number_in, read_csv, read_shipped
 
 NUMBERS = (
     "peak_tflops_bf16",
+    "memory_bw_tb_s",
     "n_accelerators",
     "accelerators_per_node",
     "nic_gbps",
@@ -31,14 +32,22 @@ NUMBERS = (
     "global_batch_seqs",
     "interleave_factor",
     "zero_stage",
+    "fused_attention",
     "seconds_per_step",
     "reported",
 )
 """Columns that hold numbers."""
 
+MAY_BE_ZERO = frozenset({"zero_stage", "fused_attention"})
+
+AT_MOST = {"fused_attention": 1.0}
+"""A share: 1 where attention keeps its scores on chip, 0 where they pass through memory."""
+
 REAL = frozenset(
     {
         "peak_tflops_bf16",
+        "memory_bw_tb_s",
+        "fused_attention",
         "nic_gbps",
         "scaleup_gbps",
         "oversubscription",
@@ -72,6 +81,7 @@ _DOUBTED = {
     "microbatch": "micro_batch",
     "recompute": "recompute",
     "nic": "nic_gbps",
+    "fused attention": "fused_attention",
 }
 """Words of a doubt in ``derived`` and the column they are about."""
 
@@ -174,8 +184,10 @@ def typed(row: TableRow) -> SystemRow:
             problems.append(f"{name} is {_brief(cell)}, a number is needed")
         elif name not in REAL and value != round(value):
             problems.append(f"{name} is {_brief(cell)}, a whole number is needed")
-        elif value < 0 or (value == 0 and name != "zero_stage"):
+        elif value < 0 or (value == 0 and name not in MAY_BE_ZERO):
             problems.append(f"{name} is {_brief(cell)}, it must be above 0")
+        elif value > AT_MOST.get(name, value):
+            problems.append(f"{name} is {_brief(cell)}, it must be from 0 to {AT_MOST[name]:g}")
         else:
             numbers[name] = value
     if "recompute" in texts:

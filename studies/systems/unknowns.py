@@ -63,8 +63,8 @@ class Unknown:
 def own_unknowns(catalogue: Catalogue, cases: Sequence[Case]) -> tuple[Unknown, ...]:
     """Unknowns of each system that some case depends on.
 
-    Their priors are those of the ranking's catalogue, but for the overlap of tensor-parallel
-    traffic, and for what rows leave open.
+    Their priors are those of the ranking's catalogue, but for the overlap of tensor-parallel and
+    data-parallel traffic, and for what rows leave open.
     """
     open_ = frozenset[str]().union(*(case.open_paths for case in cases))
     plans = [case.scenario.parallelism for case in cases]
@@ -107,22 +107,34 @@ _OPEN = (
         {"interval": {"low": 50.0, "high": 400.0, "mass": 0.9, "family": "lognormal"}},
     ),
     _unknown("topology.oversubscription", {"uniform": {"low": 1.0, "high": 8.0}}),
+    _unknown(
+        "accelerator.memory_bw_tb_s",
+        {"interval": {"low": 1.0, "high": 8.0, "mass": 0.9, "family": "lognormal"}},
+    ),
+    _unknown("kernel.fused_attention", {"uniform": {"low": 0.0, "high": 1.0}}),
 )
 """Fields that rows leave open: gradients are reduced in 16 or 32 bits, or parts in each; NICs and
-oversubscription of published systems."""
+oversubscription of published systems; memories of accelerators of no known type; attention with
+scores in memory, on chip, or partly so."""
 
 _WIDER = {
     "parallelism.overlap_tp": _unknown(
         "parallelism.overlap_tp", {"uniform": {"low": 0.0, "high": 0.8}}
-    )
+    ),
+    "parallelism.overlap_dp": _unknown(
+        "parallelism.overlap_dp", {"uniform": {"low": 0.0, "high": 0.95}}
+    ),
 }
-"""The ranking's 0 to 0.35 is for a stack that is known not to overlap tensor-parallel traffic with
-the matrix product that needs it; of published stacks the older hide none and the newer most."""
+"""The ranking's priors are for a stack that is known to hide most of its gradients (0.60 to 0.95)
+and little of its tensor-parallel traffic (0 to 0.35). Of published stacks the older reduce
+gradients after the last backward pass and hide none; the newer hide most of both."""
 
 _SHARED = (
     _unknown("kernel.half_hidden", {"lognormal": {"median": 1000.0, "sigma": 0.9}}, shared=True),
     _unknown("kernel.half_width", {"lognormal": {"median": 100.0, "sigma": 1.0}}, shared=True),
     _unknown("kernel.half_tokens", {"lognormal": {"median": 100.0, "sigma": 1.0}}, shared=True),
+    _unknown("kernel.memory_efficiency", {"uniform": {"low": 0.4, "high": 1.0}}, shared=True),
     _unknown("reliability.persistent_share", {"uniform": {"low": 0.0, "high": 1.0}}, shared=True),
 )
-"""Constants of refinements: decades wide around half sizes of a few matrix tiles."""
+"""Constants of refinements: decades wide around half sizes of a few matrix tiles; a stream reaches
+most of a memory's bandwidth, kernels of few tokens well below it."""

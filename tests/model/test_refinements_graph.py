@@ -21,6 +21,7 @@ BASE = substitute(
         "reliability.checkpoint_blocking_fraction": 0.5,
         "reliability.durability_lag_s": 200.0,
         "kernel.half_tokens": 400.0,
+        "kernel.fused_attention": 0.5,
         # A slow network, so that not all traffic hides.
         "accelerator.nic_bw_gbps": 20.0,
         "parallelism.zero_stage": 3,
@@ -33,6 +34,8 @@ PATHS = (
     "kernel.half_hidden",
     "kernel.half_width",
     "kernel.half_tokens",
+    "kernel.memory_efficiency",
+    "kernel.fused_attention",
     "topology.net_efficiency",
     "parallelism.overlap_dp",
     "parallelism.overlap_tp",

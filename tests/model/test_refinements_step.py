@@ -48,6 +48,11 @@ LIMITS: dict[str, Mapping[str, object]] = {
         "kernel.half_width": 0.0,
         "kernel.half_tokens": 0.0,
     },
+    "memory_traffic": {
+        "model.n_layers": 126,
+        "parallelism.tp": 8,
+        "parallelism.recompute": "none",
+    },
     "exact_maximum": {"reliability.straggler_cv": 0.0},
     "persistent_ranks": {"reliability.persistent_share": 0.0},
     "overlap_window": {

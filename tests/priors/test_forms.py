@@ -18,6 +18,7 @@ from priors.posterior import condition
 from tests.priors.examples import SCENARIO, assemble
 
 REFINED = read_forms()["refined"].refinements
+SIZES = ("kernel_size", "overlap_window")
 
 
 def entry(low: float, high: float) -> dict[str, object]:
@@ -46,9 +47,9 @@ CATALOGUE = catalogue_from_mapping(
 def test_priors_stay_where_a_formula_reads_them() -> None:
     published = catalogue_in_form(CATALOGUE, ())
     assert list(published.entries) == ["kernel.kernel_efficiency", "parallelism.overlap_dp"]
-    refined = catalogue_in_form(CATALOGUE, ("kernel_size", "overlap_window"))
+    refined = catalogue_in_form(CATALOGUE, SIZES)
     assert list(refined.entries) == ["kernel.kernel_efficiency", "kernel.half_hidden"]
-    both = catalogue_in_form(CATALOGUE, (), ("kernel_size", "overlap_window"))
+    both = catalogue_in_form(CATALOGUE, (), SIZES)
     assert both is CATALOGUE
 
 
@@ -99,11 +100,11 @@ def test_posteriors_of_two_forms_are_kept_apart() -> None:
             seed=1,
             cache=False,
         ).digest
-        for names in ((), REFINED)
+        for names in ((), SIZES)
     }
     assert len(digests) == 2
     draws = condition(
-        CATALOGUE, evidence, SCENARIO, forms=((), REFINED), draws=10, seed=1, cache=False
+        CATALOGUE, evidence, SCENARIO, forms=((), SIZES), draws=10, seed=1, cache=False
     ).draws
     assert "kernel.half_hidden" in draws.columns
     assert np.all(draws.columns["kernel.half_hidden"] >= 500)

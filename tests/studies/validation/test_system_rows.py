@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.errors import InputError
-from studies.systems.cases import accelerator_type, group_of, interleaves, judge, micro_batches
+from studies.systems.cases import group_of, interleaves, judge, micro_batches
+from studies.systems.devices import accelerator_type
 from studies.systems.flop_counts import seconds_of
 from studies.systems.rows import NUMBERS, distinct, rows_of_file, shipped_rows
 from studies.systems.tables import number_in
@@ -30,10 +31,10 @@ def test_shipped_rows_say_what_the_published_table_says():
     assert [row.name for row in shipped] == [row.name for row in published]
     for row, other in zip(shipped, published, strict=True):
         assert row.texts == other.texts
-        # Pods of Llama 3 stand in its paper, not in the table.
+        # Pods of Llama 3 and what attention keeps on chip stand in the papers, not in the table.
         assert {k: v for k, v in row.numbers.items() if k in other.numbers} == other.numbers
         extra = row.numbers.keys() - other.numbers.keys()
-        assert extra <= {"pod_size", "oversubscription", "n_kv_heads"}
+        assert extra <= {"pod_size", "oversubscription", "n_kv_heads", "fused_attention"}
 
 
 @pytest.mark.skipif(not CSV.is_file(), reason="no published table beside the repo")
@@ -130,6 +131,7 @@ def test_unstated_convention_keeps_a_row_only_where_it_hardly_matters(tmp_path):
         ({"global_batch_seqs": 4}, "microbatch"),
         ({"n_heads": 7}, "divide"),
         ({"recompute": "some"}, "recompute is 'some'"),
+        ({"fused_attention": "1.5"}, "from 0 to 1"),
         ({"seconds_per_step": "inf"}, "a number is needed"),
         ({"n_accelerators": 64, "dp": "", "tp": 3, "n_heads": 96}, "whole replicas"),
     ],
@@ -138,11 +140,39 @@ def test_row_that_cannot_be_predicted_is_left_out_with_its_reason(tmp_path, chan
     assert said in reason(tmp_path, **change)
 
 
+@pytest.mark.parametrize(
+    ("stated", "bandwidth", "fused", "open_"),
+    [
+        # Data sheets; stacks for Hopper came after fused attention, on Ampere either may be.
+        ({"accelerator": "H100 SXM"}, 3.35, 1.0, set()),
+        ({"accelerator": "A100-80 SXM"}, 2.039, 0.5, {"kernel.fused_attention"}),
+        ({"memory_bw_tb_s": 1.555, "fused_attention": 0}, 1.555, 0.0, set()),
+        (
+            {
+                "accelerator": "Newcomer X1",
+                "peak_tflops_bf16": 1000,
+                "scaleup_gbps": 4000,
+                "seconds_per_step": 5.0,
+            },
+            8**0.5,
+            0.5,
+            {"accelerator.memory_bw_tb_s", "kernel.fused_attention"},
+        ),
+    ],
+)
+def test_memory_and_attention_are_stated_known_or_open(tmp_path, stated, bandwidth, fused, open_):
+    row = ROW | stated
+    [case], _ = judge(rows_of_file(write(tmp_path / "one.csv", [row])))
+    assert case.scenario.accelerator.memory_bw_tb_s == pytest.approx(bandwidth)
+    assert case.scenario.kernel.fused_attention == fused
+    assert case.open_paths == open_
+
+
 def test_row_with_few_columns_is_completed_by_priors_not_by_guesses(tmp_path):
     gone = ("dp", "cp", "nic_gbps", "micro_batch", "interleave_factor", "recompute", "vocab")
     bare = {name: value for name, value in ROW.items() if name not in gone}
     [case], _ = judge(rows_of_file(write(tmp_path / "bare.csv", [bare])))
-    assert case.open_paths == {"accelerator.nic_bw_gbps"}
+    assert case.open_paths == {"accelerator.nic_bw_gbps", "kernel.fused_attention"}
     assert set(case.configurations) == {"none", "selective", "full"}
     for configurations in case.configurations.values():
         assert sum(item.weight for item in configurations) == pytest.approx(1.0)
