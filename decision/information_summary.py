@@ -13,7 +13,7 @@ from decision.value_of_information import LEFT_OUT, Information
 from priors.draws import Draws
 
 if TYPE_CHECKING:
-    from priors.posterior import Posterior
+    from priors.conditioned import Posterior
 
 CSV_COLUMNS = (
     "regime",

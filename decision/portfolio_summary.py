@@ -13,7 +13,7 @@ from decision.rules import Rules
 from priors.draws import Draws
 
 if TYPE_CHECKING:
-    from priors.posterior import Posterior
+    from priors.conditioned import Posterior
 
 CSV_COLUMNS = (
     "regime",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from decision.outcomes import Question
     from decision.summary import Answer
     from priors.catalogue import Catalogue
+    from priors.conditioned import Posterior
     from priors.draws import Draws
-    from priors.posterior import Posterior
 
 FEWEST_FOR_DRIVERS = 100
 """With fewer draws it cannot be said which parameter decides anything."""
@@ -123,7 +123,7 @@ def conditioned(
     """The posterior in the form that was asked for: of a mixture each form's on its own draws."""
     from decision.forms import FORM, ORDER, mixture
     from model.scenario import substitute
-    from priors.posterior import condition
+    from priors.conditioning import condition
 
     def in_form(refinements: Sequence[str]) -> "Posterior":
         return condition(

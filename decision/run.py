@@ -19,7 +19,7 @@ from model.errors import InputError
 from priors.draws import Draws
 
 if TYPE_CHECKING:
-    from priors.posterior import Posterior
+    from priors.conditioned import Posterior
 
 SUMMARY = "summary.json"
 PROVENANCE = "provenance.json"
