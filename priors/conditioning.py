@@ -17,9 +17,10 @@ from priors.hypotheses import verdicts
 from priors.left_out import leave_out_each
 from priors.likelihood import Likelihood
 from priors.likelihoods import auxiliary_of, likelihoods_of
-from priors.observations import Evidence, touched_paths
+from priors.observations import Evidence
 from priors.population import Population, draw_values, plan_population
 from priors.predictive_check import check_predictions
+from priors.touched import touched_paths
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -21,8 +21,9 @@ from priors.likelihood import (
     log_lognormal,
     without_empty,
 )
-from priors.observations import DURATION_PATHS, Durations, Evidence, LostWork
+from priors.observations import Durations, Evidence, LostWork
 from priors.population import Population
+from priors.touched import DURATION_PATHS
 
 SPREADS = {quantity: f"{quantity}_spread" for quantity in DURATION_PATHS}
 """Auxiliary quantity of each duration: sd of its log within a fleet."""

@@ -17,15 +17,9 @@ from scipy import special
 
 from model.numerics import Value, exp, gammaln, log, where
 from priors.likelihood import Floats, Observe, ids_of, log_lognormal, without_empty
-from priors.observations import (
-    JOB_RATE,
-    NODE_RATE,
-    RATE_DISPERSION,
-    Evidence,
-    Interruptions,
-    Uptimes,
-)
+from priors.observations import Evidence, Interruptions, Uptimes
 from priors.population import Population
+from priors.touched import JOB_RATE, NODE_RATE, RATE_DISPERSION
 
 DISPERSION, RATIO = "failure_dispersion_excess", "interruptions_per_node_failure"
 GPU_RATIO, SHAPE = "gpu_errors_per_interruption", "uptime_shape"

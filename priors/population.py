@@ -27,7 +27,8 @@ from priors.catalogue import Catalogue, SharedBy
 from priors.distributions import Prior
 from priors.draws import uniforms
 from priors.families import FAMILIES
-from priors.observations import Evidence, Observation, touched_paths
+from priors.observations import Evidence, Observation
+from priors.touched import touched_paths
 
 type Floats = NDArray[np.float64]
 

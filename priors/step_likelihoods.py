@@ -24,8 +24,7 @@ from priors.likelihood import (
 )
 from priors.observations import Evidence, LinkEfficiency, StepTimes, Throughput
 from priors.population import Population
-
-NET_EFFICIENCY = "topology.net_efficiency"
+from priors.touched import NET_EFFICIENCY
 
 REGIME_SPREAD = "regime_spread"
 """Auxiliary quantity: sd of the log of the step between regimes of one job."""

@@ -88,7 +88,7 @@ def test_rate_per_job_of_a_fleet_is_found_in_its_sacct(tmp_path):
     from priors.catalogue import read_catalogue
     from priors.conditioning import condition
     from priors.hypotheses import with_hypotheses
-    from priors.observations import JOB_RATE, NODE_RATE
+    from priors.touched import JOB_RATE, NODE_RATE
     from tests.priors.examples import cut
 
     fleet = Fleet(failures_per_node_day=4e-3, failures_per_job_day=0.6)
