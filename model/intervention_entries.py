@@ -19,8 +19,9 @@ from typing import Protocol
 import numpy as np
 
 from model.errors import InputError, Problem, nearest
+from model.field import Field, check_value
 from model.numerics import Value
-from model.parameters import BY_PATH, Field, check_value
+from model.parameters import BY_PATH
 from model.scenario import coerce
 
 COLUMN_PREFIX = "intervention."

@@ -27,7 +27,8 @@ from typing import Literal
 
 from model.documents import read_document
 from model.errors import InputError, Problem, nearest
-from model.parameters import BY_PATH, UNCERTAIN, Field
+from model.field import Field
+from model.parameters import BY_PATH, UNCERTAIN
 from priors.distributions import BASES, POSITIVE, Prior, Range
 from priors.elicitation import fixed_prior, read_prior
 from priors.families import FAMILIES

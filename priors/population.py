@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from model.field import Field
 from model.numerics import Value, exp, is_graph, log
-from model.parameters import Field
 from priors.catalogue import Catalogue, SharedBy
 from priors.distributions import Prior
 from priors.draws import uniforms
