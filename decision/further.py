@@ -1,6 +1,5 @@
 """Further results of a run: added to the run of the same inputs, or a directory of their own."""
 
-import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from decision.inputs import Inputs
 from decision.origin import git_commit, versions
+from decision.output import write_json
 from decision.place import beside, put_in_place
 from decision.run import PROVENANCE, find_run
 
@@ -42,13 +42,13 @@ def add_results(
     """
     run = find_run(directory, inputs.digest, force=False)
     with beside(directory) as partial:
-        _write_json(partial / f"{name}.json", summary)
+        write_json(partial / f"{name}.json", summary)
         write(partial)
         if run is None:
             (partial / "inputs").mkdir()
             for title, text in inputs.documents.items():
                 (partial / "inputs" / title).write_text(text, encoding="utf-8")
-            _write_json(
+            write_json(
                 partial / PROVENANCE,
                 {
                     "digest": inputs.digest,
@@ -68,8 +68,3 @@ def add_results(
             else:
                 # One file system: each file is there whole or not at all.
                 shutil.move(path, target)
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")

@@ -10,6 +10,12 @@ from pathlib import Path
 from model.errors import InputError
 
 
+def below_runs(name: str, digest: str, *, kind: str = "") -> Path:
+    """Where results go unless told: named by scenario, kind and digest, below ``runs``."""
+    safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:60]
+    return Path("runs") / "-".join(part for part in (safe, kind, digest[:12]) if part)
+
+
 def check_writable(directory: Path) -> None:
     """Find out that results cannot be written before they are computed.
 

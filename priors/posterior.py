@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.command import command
+from model.command import EXIT_UNCONVERGED, command
 
 if TYPE_CHECKING:
     from model.scenario import Scenario
     from priors.catalogue import Catalogue
     from priors.conditioned import Posterior
     from priors.observations import Evidence
-
-UNCONVERGED_STATUS = 3
 
 WIDE = 160
 """Columns of a report that goes to a file."""
@@ -209,7 +207,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         save(found, out)
     show(found, scenario, catalogue, evidence)
     converged = found.diagnostics.converged
-    return 0 if converged or options.accept_unconverged else UNCONVERGED_STATUS
+    return 0 if converged or options.accept_unconverged else EXIT_UNCONVERGED
 
 
 if __name__ == "__main__":
