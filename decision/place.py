@@ -76,8 +76,8 @@ def write_file(file: Path, text: str) -> None:
         partial.chmod(0o666 & ~_umask())
         partial.replace(file)
     except OSError as error:
-        raise InputError.single(
-            message=f"cannot be written ({error.strerror or error})",
+        raise InputError.unwritable(
+            error,
             source="--out",
             path=str(file),
             remedy="name a file in a directory you may write to",
@@ -106,8 +106,8 @@ def _umask() -> int:
 
 
 def _unwritable(directory: Path, error: OSError) -> InputError:
-    return InputError.single(
-        message=f"cannot be written ({error.strerror or error})",
+    return InputError.unwritable(
+        error,
         source="--out",
         path=str(directory),
         remedy="choose a directory you may write to",

@@ -45,8 +45,8 @@ def keep(fresh: Posterior, entry: Path) -> Posterior:
         cache.write_arrays(new, *_packed(fresh))
         cache.publish(new, entry)
     except OSError as error:
-        raise InputError.single(
-            message=f"cannot be written ({error.strerror or error})",
+        raise InputError.unwritable(
+            error,
             source=str(entry.parent),
             path="cache directory",
             remedy="make room, or set FUNDWORTHY_CACHE to another directory",

@@ -153,8 +153,8 @@ def save(found: "Posterior", out: Path) -> None:
     try:
         found.write_netcdf(out)
     except OSError as error:
-        raise InputError.single(
-            message=f"cannot be written ({error.strerror or error})",
+        raise InputError.unwritable(
+            error,
             source=str(out),
             path="--out",
         ) from None
