@@ -4,6 +4,7 @@ import argparse
 import json
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,18 @@ def terminal_width() -> int:
     """Columns that text may take."""
     columns = shutil.get_terminal_size((USUAL, 24)).columns
     return max(NARROWEST, min(columns, WIDEST))
+
+
+def wrapped(text: str, indent: int = 0) -> list[str]:
+    """Lines of a text of the usual width, further ones indented by two more; no word is broken."""
+    return textwrap.wrap(
+        text,
+        USUAL,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def show(
