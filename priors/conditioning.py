@@ -73,7 +73,8 @@ def condition(
     Raises
     ------
     InputError
-        If the cache or the compile directory cannot be written.
+        If fewer draws than one or a negative seed are asked for, or the cache or the compile
+        directory cannot be written.
     """
     if draws < 1 or seed < 0:
         key, value, low = ("draws", draws, 1) if draws < 1 else ("seed", seed, 0)
