@@ -27,7 +27,7 @@ import numpy as np
 from decision.delivery import DEFAULT_HORIZON_DAYS
 from decision.outcomes import COST_PREFIX
 from model.documents import read_document
-from model.errors import InputError, Problem, nearest
+from model.errors import InputError, Problem, nearest, unknown_keys
 from model.interventions import Intervention
 from model.numerics import Value
 from priors.distributions import Prior, Range
@@ -220,9 +220,7 @@ class _Reader:
 
     def read(self, content: Mapping[str, object], text: str) -> Costs:
         """The whole document."""
-        for key in content:
-            if key not in _KEYS:
-                self._wrong(key, "unknown key", nearest(key, _KEYS))
+        self.problems.extend(unknown_keys(content, _KEYS, source=self.source))
         horizon = self._positive(content, "decision_horizon_days", DEFAULT_HORIZON_DAYS)
         life = self._positive(content, "accelerator_life_days", DEFAULT_HORIZON_DAYS)
         currency, price, per_unit = "", None, 1.0
@@ -300,9 +298,7 @@ class _Reader:
         needed: tuple[str, ...] = ()
         known = ("cost", "life_days", "needed_by") if shared else ("cost", "life_days")
         if isinstance(raw, Mapping) and (shared or not set(raw) & set(_DISTRIBUTIONS)):
-            for key in raw:
-                if key not in known:
-                    self._wrong(f"{where}.{key}", "unknown key", nearest(str(key), known))
+            self.problems.extend(unknown_keys(raw, known, source=self.source, where=where))
             amount = raw.get("cost")
             if "life_days" in raw:
                 life = self._life(raw["life_days"], where)

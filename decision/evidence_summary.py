@@ -13,7 +13,7 @@ from priors.predictive_check import PredictiveCheck, quantity_of, unit_of, verdi
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from priors.posterior import Posterior
+    from priors.conditioned import Posterior
 
 
 def describe_evidence(evidence: Evidence, posterior: "Posterior") -> dict[str, object] | None:

@@ -21,7 +21,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table."""
     build_parser().parse_args(argv)
-    from model.parameters import FIELDS, REQUIRED
+    from model.field import REQUIRED
+    from model.parameters import FIELDS
 
     for field in FIELDS:
         default = "null" if field.default is None else repr(field.default)

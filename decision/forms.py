@@ -18,8 +18,8 @@ from model.scenario import Scenario, substitute
 
 if TYPE_CHECKING:
     from decision.outcomes import Outcomes, Question
+    from priors.conditioned import Posterior
     from priors.diagnostics import Diagnostics
-    from priors.posterior import Posterior
 
 FORM = "form"
 """Column of draws that says which formulas each is evaluated with."""

@@ -1,15 +1,65 @@
 """Further results of a run: added to the run of the same inputs, or a directory of their own."""
 
-import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from decision.inputs import Inputs
 from decision.origin import git_commit, versions
+from decision.output import write_json
 from decision.place import beside, put_in_place
 from decision.run import PROVENANCE, find_run
+
+if TYPE_CHECKING:
+    from priors.conditioned import Posterior
+    from priors.draws import Draws
+
+
+def summary_of(
+    inputs: Inputs,
+    draws: "Draws",
+    posterior: "Posterior | None",
+    *,
+    particulars: Mapping[str, Any],
+    notes: Sequence[str],
+    answers: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Further results as plain data: what was asked, what a reader should know, the answers.
+
+    Parameters
+    ----------
+    inputs, draws, posterior
+        What was asked, of which draws, and what they are of; None for priors alone or a file.
+    particulars
+        What was asked besides.
+    notes
+        Besides those of the inputs.
+    answers
+        One a regime.
+    """
+    converged = posterior is None or posterior.diagnostics.converged
+    return {
+        "format": 1,
+        "question": {
+            "scenario": inputs.scenario.name,
+            "scale": inputs.request.at_scale,
+            "draws": len(draws),
+            "seed": inputs.request.seed,
+            "source": inputs.source,
+            "form": inputs.form.name,
+            "refinements": list(inputs.form.refinements),
+            "costs": inputs.request.costs,
+            **particulars,
+            "digest": inputs.digest,
+        },
+        "notes": [*inputs.notes, *notes],
+        "warnings": [
+            *inputs.warnings,
+            *([] if converged else ["The posterior did not converge: do not act on this."]),
+        ],
+        "answers": list(answers),
+    }
 
 
 def add_results(
@@ -42,13 +92,13 @@ def add_results(
     """
     run = find_run(directory, inputs.digest, force=False)
     with beside(directory) as partial:
-        _write_json(partial / f"{name}.json", summary)
+        write_json(partial / f"{name}.json", summary)
         write(partial)
         if run is None:
             (partial / "inputs").mkdir()
             for title, text in inputs.documents.items():
                 (partial / "inputs" / title).write_text(text, encoding="utf-8")
-            _write_json(
+            write_json(
                 partial / PROVENANCE,
                 {
                     "digest": inputs.digest,
@@ -68,8 +118,3 @@ def add_results(
             else:
                 # One file system: each file is there whole or not at all.
                 shutil.move(path, target)
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")

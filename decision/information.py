@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from decision.options import add_question_options, amount, request_of
+from decision.options import add_free_or_costs_option, add_question_options, amount, request_of
+from decision.output import add_output_options, show
 from model.command import command
 
 if TYPE_CHECKING:
@@ -41,13 +42,8 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_question_options(parser)
+    add_free_or_costs_option(parser)
     add = parser.add_argument
-    add(
-        "--costs",
-        metavar="FILE",
-        help="YAML of what each intervention costs; without it all are free "
-        "(e.g. --costs costs.yaml)",
-    )
     add(
         "--budget",
         type=amount,
@@ -82,13 +78,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="where information.csv and figures go: a run of the same inputs, or a new directory "
         "(e.g. --out runs/board-meeting)",
     )
-    add(
-        "--format",
-        choices=("table", "json"),
-        default="table",
-        help="what is printed (e.g. --format json | jq .answers)",
-    )
-    add("--quiet", action="store_true", help="no progress (e.g. --quiet > information.txt)")
+    add_output_options(parser, query=".answers", file="information.txt")
     return parser
 
 
@@ -301,16 +291,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             write_information_figures(summary, folder / "figures")
 
         add_results(options.out, inputs, "information", summary, write)
-    if options.format == "json":
-        import json
+    from reports.information_tables import render_information
 
-        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
-    else:
-        from reports.information_tables import render_information
-
-        print(render_information(summary), end="")
-        if options.out is not None:
-            print(f"\nWritten: {options.out}")
+    place = "" if options.out is None else f"Written: {options.out}"
+    show(summary, lambda: render_information(summary), form=options.format, place=place)
     return 0
 
 

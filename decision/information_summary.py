@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from decision.further import summary_of
 from decision.inputs import Inputs
 from decision.learning import Learnable, Learning, SizeWorth, StudyWorth
 from decision.planned_studies import StudyFile
@@ -13,7 +14,7 @@ from decision.value_of_information import LEFT_OUT, Information
 from priors.draws import Draws
 
 if TYPE_CHECKING:
-    from priors.posterior import Posterior
+    from priors.conditioned import Posterior
 
 CSV_COLUMNS = (
     "regime",
@@ -53,28 +54,13 @@ def describe(
     posterior
         What the draws are of; None for priors alone or a file.
     """
-    converged = posterior is None or posterior.diagnostics.converged
-    regimes = [regime for regime, _ in inputs.questions]
-    return {
-        "format": 1,
-        "question": {
-            "scenario": inputs.scenario.name,
-            "scale": inputs.request.at_scale,
-            "draws": len(draws),
-            "seed": inputs.request.seed,
-            "source": inputs.source,
-            "form": inputs.form.name,
-            "refinements": list(inputs.form.refinements),
-            "costs": inputs.request.costs,
-            "studies": studies.source,
-            "digest": inputs.digest,
-        },
-        "notes": [*inputs.notes, LEFT_OUT],
-        "warnings": [
-            *inputs.warnings,
-            *([] if converged else ["The posterior did not converge: do not act on this."]),
-        ],
-        "answers": [
+    return summary_of(
+        inputs,
+        draws,
+        posterior,
+        particulars={"studies": studies.source},
+        notes=[LEFT_OUT],
+        answers=[
             {
                 "regime": regime,
                 "budget": found.budget,
@@ -86,9 +72,9 @@ def describe(
                 "groups": [_learnable(one) for one in learning.groups],
                 "studies": [_study(one) for one in learning.studies],
             }
-            for regime, (found, learning) in zip(regimes, answers, strict=True)
+            for (regime, _), (found, learning) in zip(inputs.questions, answers, strict=True)
         ],
-    }
+    )
 
 
 def _information(one: Information) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from decision.value_of_information import (
     prior_size,
     shrunk_information,
 )
-from priors.observations import RECOVERY_PATHS, STEP_PATHS
+from priors.touched import RECOVERY_PATHS, STEP_PATHS
 
 OUTER_ROWS = 200
 """Outer draws of a nested estimate for a group of parameters."""

@@ -121,7 +121,7 @@ class Omissions:
 def _conditioned_without(
     catalogue: "Catalogue", evidence: "Evidence", scenario: "Scenario", name: str, seed: int
 ) -> "Draws":
-    from priors.posterior import condition
+    from priors.conditioning import condition
 
     without = evidence.without(name)
     return condition(catalogue, without, scenario, draws=REFIT_DRAWS, seed=seed).draws

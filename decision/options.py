@@ -145,6 +145,16 @@ def add_cost_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_free_or_costs_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--costs`` to a command that answers without costs too."""
+    parser.add_argument(
+        "--costs",
+        metavar="FILE",
+        help="YAML of what each intervention costs; without it all are free "
+        "(e.g. --costs costs.yaml)",
+    )
+
+
 def amount(text: str) -> float:
     """A finite number of at least zero."""
     try:

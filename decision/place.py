@@ -10,6 +10,12 @@ from pathlib import Path
 from model.errors import InputError
 
 
+def below_runs(name: str, digest: str, *, kind: str = "") -> Path:
+    """Where results go unless told: named by scenario, kind and digest, below ``runs``."""
+    safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:60]
+    return Path("runs") / "-".join(part for part in (safe, kind, digest[:12]) if part)
+
+
 def check_writable(directory: Path) -> None:
     """Find out that results cannot be written before they are computed.
 
@@ -70,8 +76,8 @@ def write_file(file: Path, text: str) -> None:
         partial.chmod(0o666 & ~_umask())
         partial.replace(file)
     except OSError as error:
-        raise InputError.single(
-            message=f"cannot be written ({error.strerror or error})",
+        raise InputError.unwritable(
+            error,
             source="--out",
             path=str(file),
             remedy="name a file in a directory you may write to",
@@ -100,8 +106,8 @@ def _umask() -> int:
 
 
 def _unwritable(directory: Path, error: OSError) -> InputError:
-    return InputError.single(
-        message=f"cannot be written ({error.strerror or error})",
+    return InputError.unwritable(
+        error,
         source="--out",
         path=str(directory),
         remedy="choose a directory you may write to",

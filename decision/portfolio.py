@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from decision.options import add_question_options, amount, count, request_of
+from decision.options import (
+    add_free_or_costs_option,
+    add_question_options,
+    amount,
+    count,
+    request_of,
+)
+from decision.output import add_output_options, show
 from model.command import command
 
 if TYPE_CHECKING:
@@ -40,13 +47,8 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_question_options(parser)
+    add_free_or_costs_option(parser)
     add = parser.add_argument
-    add(
-        "--costs",
-        metavar="FILE",
-        help="YAML of what each intervention costs; without it all are free "
-        "(e.g. --costs costs.yaml)",
-    )
     add(
         "--budget",
         type=amount,
@@ -74,13 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="where programs.csv and the figure go: a run of the same inputs, or a new directory "
         "(e.g. --out runs/board-meeting)",
     )
-    add(
-        "--format",
-        choices=("table", "json"),
-        default="table",
-        help="what is printed (e.g. --format json | jq .answers)",
-    )
-    add("--quiet", action="store_true", help="no progress (e.g. --quiet > programs.txt)")
+    add_output_options(parser, query=".answers", file="programs.txt")
     return parser
 
 
@@ -210,16 +206,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             write_portfolio_figures(summary, folder / "figures")
 
         add_results(options.out, inputs, "portfolio", summary, write)
-    if options.format == "json":
-        import json
+    from reports.information_tables import render_portfolio
 
-        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
-    else:
-        from reports.information_tables import render_portfolio
-
-        print(render_portfolio(summary), end="")
-        if options.out is not None:
-            print(f"\nWritten: {options.out}")
+    place = "" if options.out is None else f"Written: {options.out}"
+    show(summary, lambda: render_portfolio(summary), form=options.format, place=place)
     return 0
 
 

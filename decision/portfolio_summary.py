@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from decision.further import summary_of
 from decision.inputs import Inputs
 from decision.plain import finite
 from decision.program_choice import BudgetPoint, Chooser, Chosen, Pair, Share
@@ -13,7 +14,7 @@ from decision.rules import Rules
 from priors.draws import Draws
 
 if TYPE_CHECKING:
-    from priors.posterior import Posterior
+    from priors.conditioned import Posterior
 
 CSV_COLUMNS = (
     "regime",
@@ -81,38 +82,22 @@ def describe(
     posterior
         What the draws are of; None for priors alone or a file.
     """
-    converged = posterior is None or posterior.diagnostics.converged
-    notes = [*inputs.notes]
-    if inputs.costs is None:
-        notes.append(
-            "No costs are given: interventions are free, and the budget buys accelerators."
-        )
-    return {
-        "format": 1,
-        "question": {
-            "scenario": inputs.scenario.name,
-            "scale": inputs.request.at_scale,
-            "draws": len(draws),
-            "seed": inputs.request.seed,
-            "source": inputs.source,
-            "form": inputs.form.name,
-            "refinements": list(inputs.form.refinements),
-            "costs": inputs.request.costs,
+    free = "No costs are given: interventions are free, and the budget buys accelerators."
+    return summary_of(
+        inputs,
+        draws,
+        posterior,
+        particulars={
             "rules": rules.source,
             "exclusions": [sorted(one) for one in rules.exclusions],
             "prerequisites": {name: sorted(all_) for name, all_ in rules.prerequisites.items()},
-            "digest": inputs.digest,
         },
-        "notes": notes,
-        "warnings": [
-            *inputs.warnings,
-            *([] if converged else ["The posterior did not converge: do not act on this."]),
-        ],
-        "answers": [
+        notes=[free] if inputs.costs is None else [],
+        answers=[
             _answer(regime, question.horizon_days, answer)
             for (regime, question), answer in zip(inputs.questions, answers, strict=True)
         ],
-    }
+    )
 
 
 def _answer(regime: str, horizon_days: float, answer: Portfolio) -> dict[str, Any]:

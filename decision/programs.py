@@ -25,7 +25,7 @@ from model.recovery import recover
 from model.scaling import is_realisable, replan
 from model.scenario import Scenario
 from model.step import healthy_step
-from priors.observations import RECOVERY_PATHS
+from priors.touched import RECOVERY_PATHS
 
 PLAN_PATHS = (
     "reliability.spare_fraction",

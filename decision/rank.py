@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from decision.options import add_cost_options, add_question_options, count, request_of
+from decision.output import add_output_options, show, status_of, terminal_width
 from model.command import command
 
 if TYPE_CHECKING:
@@ -17,13 +18,11 @@ if TYPE_CHECKING:
     from decision.outcomes import Question
     from decision.summary import Answer
     from priors.catalogue import Catalogue
+    from priors.conditioned import Posterior
     from priors.draws import Draws
-    from priors.posterior import Posterior
 
 FEWEST_FOR_DRIVERS = 100
 """With fewer draws it cannot be said which parameter decides anything."""
-
-EXIT_UNCONVERGED = 3
 
 EXAMPLES = """\
 examples:
@@ -82,18 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="recompute, and replace an older run in the directory (e.g. --out runs/x --force)",
     )
-    add(
-        "--accept-unconverged",
-        action="store_true",
-        help="exit 0 even if the sampler's diagnostics fail (the run stays marked)",
-    )
-    add(
-        "--format",
-        choices=("table", "json"),
-        default="table",
-        help="what is printed (e.g. --format json | jq .answers)",
-    )
-    add("--quiet", action="store_true", help="no progress (e.g. --quiet > ranking.txt)")
+    add_output_options(parser, query=".answers", file="ranking.txt", marked="run")
     return parser
 
 
@@ -123,7 +111,7 @@ def conditioned(
     """The posterior in the form that was asked for: of a mixture each form's on its own draws."""
     from decision.forms import FORM, ORDER, mixture
     from model.scenario import substitute
-    from priors.posterior import condition
+    from priors.conditioning import condition
 
     def in_form(refinements: Sequence[str]) -> "Posterior":
         return condition(
@@ -349,30 +337,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         check_writable(directory)
         summary = compute(options, inputs, directory, write_memo, find_drivers)
-    if options.format == "json":
-        import json
 
-        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
-    else:
-        import shutil
+    def text() -> str:
+        from reports.terminal import render
 
-        from reports.terminal import render as render_table
+        return render(summary, width=terminal_width(), color=sys.stdout.isatty())
 
-        width = shutil.get_terminal_size((100, 24)).columns
-        color = sys.stdout.isatty()
-        print(render_table(summary, width=max(80, min(width, 120)), color=color), end="")
-        print(f"\nRun: {directory}")
+    show(summary, text, form=options.format, place=f"Run: {directory}")
     sampler = summary["sampler"]
-    if sampler is not None and not sampler["converged"] and not options.accept_unconverged:
-        print(
-            "error: the posterior did not converge: "
-            + "; ".join(sampler["reasons"])
-            + f"\nthe run is written and marked: {directory}"
-            "\nuse more draws, or --accept-unconverged to take it as it is",
-            file=sys.stderr,
-        )
-        return EXIT_UNCONVERGED
-    return 0
+    return status_of(
+        [] if sampler is None else sampler["reasons"],
+        accepted=options.accept_unconverged,
+        what="run",
+        place=directory,
+    )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from types import MappingProxyType
 import numpy as np
 
 from model.documents import read_document
-from model.errors import InputError, Problem, nearest
+from model.errors import InputError, Problem, nearest, unknown_keys
 from model.interventions import Intervention, bundle
 
 
@@ -71,16 +71,7 @@ def read_rules(name: str | Path, known: Sequence[str]) -> Rules:
     """
     document = read_document(name, package="decision.data.rules", kind="list of rules")
     content, source = document.content, document.source
-    problems = [
-        Problem(
-            source=source,
-            path=key,
-            message="unknown key",
-            remedy=nearest(key, ["exclusions", "prerequisites"]),
-        )
-        for key in content
-        if key not in ("exclusions", "prerequisites")
-    ]
+    problems = unknown_keys(content, ["exclusions", "prerequisites"], source=source)
 
     def names(raw: object, where: str, fewest: int) -> frozenset[str]:
         if not isinstance(raw, list) or len(raw) < fewest:

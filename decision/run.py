@@ -12,14 +12,15 @@ import numpy as np
 
 from decision.inputs import Inputs
 from decision.origin import git_commit, versions
-from decision.place import beside, put_in_place
+from decision.output import write_json
+from decision.place import below_runs, beside, put_in_place
 from decision.ranking import winners
 from decision.summary import Answer, ranking_columns, ranking_rows
 from model.errors import InputError
 from priors.draws import Draws
 
 if TYPE_CHECKING:
-    from priors.posterior import Posterior
+    from priors.conditioned import Posterior
 
 SUMMARY = "summary.json"
 PROVENANCE = "provenance.json"
@@ -28,8 +29,7 @@ ROW_GROUP = 100_000
 
 def default_directory(inputs: Inputs) -> Path:
     """Where a run goes unless told: named by scenario and digest, below ``runs``."""
-    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in inputs.scenario.name)
-    return Path("runs") / f"{name[:60]}-{inputs.digest[:12]}"
+    return below_runs(inputs.scenario.name, inputs.digest)
 
 
 def find_run(directory: Path, digest: str, *, force: bool) -> dict[str, Any] | None:
@@ -106,18 +106,12 @@ def write_run(
         write_outcomes(partial / "outcomes.parquet", answers, draws)
         if posterior is not None:
             posterior.write_netcdf(partial / "posterior.nc")
-        _write_json(partial / SUMMARY, summary)
-        _write_json(
+        write_json(partial / SUMMARY, summary)
+        write_json(
             partial / PROVENANCE, provenance(inputs, summary, draws, wall_time_s=wall_time_s)
         )
         render(summary, partial)
         put_in_place(partial, directory)
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    path.write_text(
-        json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-    )
 
 
 def write_ranking(path: Path, answers: Sequence[Answer]) -> None:

@@ -25,10 +25,10 @@ from priors.observations import (
     Observation,
     Setting,
     StepTimes,
-    touched_paths,
 )
 from priors.population import Population, plan_population
 from priors.step_likelihoods import StepTimesLikelihood
+from priors.touched import touched_paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,8 +26,8 @@ from priors.draws import Draws
 from priors.observations import Evidence
 
 if TYPE_CHECKING:
+    from priors.conditioned import Posterior
     from priors.diagnostics import Diagnostics
-    from priors.posterior import Posterior
 
 INDICATIVE_BELOW = 4096
 """Jobs smaller than this are outside what the published study was validated on."""

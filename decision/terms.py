@@ -11,9 +11,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
+from model.field import Field
 from model.intervention_entries import DAY, EFFECTIVE_FROM_DAY, FACTOR
 from model.interventions import DELIVERED, Intervention
-from model.parameters import BY_PATH, Field
+from model.parameters import BY_PATH
 from priors.catalogue import Catalogue, Entry
 from priors.distributions import Prior, Range
 from priors.draws import Draws, uniforms

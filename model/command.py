@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 
 EXIT_INPUT = 2
+EXIT_UNCONVERGED = 3
+"""The sampler's diagnostics fail; what there is is written, and marked."""
 EXIT_INTERRUPTED = 130
 
 

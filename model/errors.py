@@ -57,6 +57,42 @@ class InputError(FundworthyError):
         """An error with one problem."""
         return cls([Problem(message=message, source=source, path=path, remedy=remedy)])
 
+    @classmethod
+    def unwritable(
+        cls, error: OSError, *, source: str, path: str = "", remedy: str = ""
+    ) -> "InputError":
+        """An error that says what could not be written, and why by the system's own words."""
+        message = f"cannot be written ({error.strerror or error})"
+        return cls.single(message, source=source, path=path, remedy=remedy)
+
+
+def unknown_keys(
+    keys: Iterable[object], known: Sequence[str], *, source: str, where: str = ""
+) -> list[Problem]:
+    """Say of each key of a mapping that is not among the known ones which is nearest.
+
+    Parameters
+    ----------
+    keys
+        Of the mapping.
+    known
+        Those that it may have.
+    source
+        Document that it stands in.
+    where
+        Dotted path of the mapping, empty at the top of the document.
+    """
+    return [
+        Problem(
+            source=source,
+            path=f"{where}.{key}" if where else str(key),
+            message="unknown key",
+            remedy=nearest(str(key), known),
+        )
+        for key in keys
+        if key not in known
+    ]
+
 
 def nearest(name: str, valid: Sequence[str]) -> str:
     """Say which valid name is nearest, or list the valid ones.

@@ -18,9 +18,10 @@ from typing import Protocol
 
 import numpy as np
 
-from model.errors import InputError, Problem, nearest
+from model.errors import InputError, Problem, nearest, unknown_keys
+from model.field import Field, check_value
 from model.numerics import Value
-from model.parameters import BY_PATH, Field, check_value
+from model.parameters import BY_PATH
 from model.scenario import coerce
 
 COLUMN_PREFIX = "intervention."
@@ -188,14 +189,5 @@ def well_formed(
                 Problem(source=source, path=where, message=f"the name {name!r} is taken")
             )
         seen.add(name)
-        problems.extend(
-            Problem(
-                source=source,
-                path=f"{where} {name}.{inner}",
-                message="unknown key",
-                remedy=nearest(str(inner), known),
-            )
-            for inner in entry
-            if inner not in known
-        )
+        problems += unknown_keys(entry, known, source=source, where=f"{where} {name}")
         yield f"{where} {name}", entry

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from model.documents import read_document
-from model.errors import InputError, Problem, nearest
+from model.errors import InputError, Problem, unknown_keys
 from model.intervention_entries import (
     COLUMN_PREFIX,
     DAY,
@@ -140,16 +140,7 @@ def read_interventions(
     """
     document = read_document(name, package="model.data.interventions", kind="intervention")
     source, content = document.source, document.content
-    problems = [
-        Problem(
-            source=source,
-            path=key,
-            message="unknown key",
-            remedy=nearest(key, ["interventions", "regimes"]),
-        )
-        for key in content
-        if key not in ("interventions", "regimes")
-    ]
+    problems = unknown_keys(content, ["interventions", "regimes"], source=source)
     interventions = [
         _intervention(
             EntryReader(

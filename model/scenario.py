@@ -12,8 +12,9 @@ import numpy as np
 
 from model import checks
 from model.errors import InputError, Problem, nearest
+from model.field import Field, check_value
 from model.numerics import Value, ceil
-from model.parameters import BY_PATH, FIELDS, Field, check_value
+from model.parameters import BY_PATH, FIELDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,9 @@ from pathlib import Path
 from model import checks
 from model.documents import read_document
 from model.errors import InputError, Problem, nearest
+from model.field import REQUIRED, check_value
 from model.numerics import Value
-from model.parameters import FIELDS, REQUIRED, SECTIONS, check_value
+from model.parameters import FIELDS, SECTIONS
 from model.scenario import (
     Accelerator,
     Kernel,

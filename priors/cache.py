@@ -52,8 +52,8 @@ def prepare(directory: Path) -> None:
         with tempfile.TemporaryFile(dir=directory):
             pass
     except OSError as error:
-        raise InputError.single(
-            message=f"cannot be written ({error.strerror or error})",
+        raise InputError.unwritable(
+            error,
             source=str(directory),
             path="cache directory",
             remedy="set FUNDWORTHY_CACHE to a directory that can be written",

@@ -26,8 +26,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from model.documents import read_document
-from model.errors import InputError, Problem, nearest
-from model.parameters import BY_PATH, UNCERTAIN, Field
+from model.errors import InputError, Problem, nearest, unknown_keys
+from model.field import Field
+from model.parameters import BY_PATH, UNCERTAIN
 from priors.distributions import BASES, POSITIVE, Prior, Range
 from priors.elicitation import fixed_prior, read_prior
 from priors.families import FAMILIES
@@ -205,11 +206,7 @@ def catalogue_from_mapping(
         With every problem: unknown fields and keys, families, ranges, missing documentation.
     """
     sections = ("parameters", "hypotheses", "auxiliary")
-    problems = [
-        Problem(source=source, path=key, message="unknown key", remedy=nearest(key, sections))
-        for key in content
-        if key not in sections
-    ]
+    problems = unknown_keys(content, sections, source=source)
     entries: dict[str, Entry] = {}
     hypotheses: dict[str, Entry] = {}
     auxiliary: dict[str, Prior] = {}

@@ -16,8 +16,9 @@ from model.numerics import Value, is_graph, sqrt, where
 from model.recovery import recover
 from model.scenario import Scenario, stack, substitute
 from model.step import healthy_step
-from priors.observations import DURATION_PATHS, Ettr, LostWork, StepTimes, Throughput, touched_paths
+from priors.observations import Ettr, LostWork, StepTimes, Throughput
 from priors.population import Population
+from priors.touched import DURATION_PATHS, touched_paths
 
 type Measured = Throughput | StepTimes | Ettr | LostWork
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from model.parameters import Field
+from model.field import Field
 from priors.families import FAMILIES, Family, Floats
 
 BASES = ("published", "derived", "calibrated", "assumed")

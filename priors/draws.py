@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.errors import InputError, Problem, nearest
-from model.parameters import BY_PATH, UNCERTAIN, check_value
+from model.field import check_value
+from model.parameters import BY_PATH, UNCERTAIN
 from priors.catalogue import Catalogue
 
 if TYPE_CHECKING:

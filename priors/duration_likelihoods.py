@@ -16,13 +16,15 @@ from priors.configurations import Configurations, lay_out
 from priors.likelihood import (
     Floats,
     Observe,
+    Observed,
+    Variables,
     ids_of,
     log_gamma,
     log_lognormal,
-    without_empty,
 )
-from priors.observations import DURATION_PATHS, Durations, Evidence, LostWork
+from priors.observations import Durations, Evidence, LostWork
 from priors.population import Population
+from priors.touched import DURATION_PATHS
 
 SPREADS = {quantity: f"{quantity}_spread" for quantity in DURATION_PATHS}
 """Auxiliary quantity of each duration: sd of its log within a fleet."""
@@ -36,7 +38,7 @@ SLOW_SPREAD = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DurationsLikelihood:
+class DurationsLikelihood(Observed):
     """log x ~ N(log μ − σ²/2, σ): the field is the mean duration.
 
     A stated quantile: log q_p ~ N(log μ − σ²/2 + σ·z_p, relative error).
@@ -91,14 +93,12 @@ class DurationsLikelihood:
         )
 
     @property
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """See :class:`Likelihood`."""
-        return without_empty({"durations": self.ids, "duration_quantiles": self.quantile_ids})
-
-    @property
-    def observed(self) -> dict[str, NDArray[np.generic]]:
-        """See :class:`Likelihood`."""
-        return without_empty({"durations": self.value, "duration_quantiles": self.quantile})
+    def variables(self) -> Variables:
+        """See :class:`Observed`."""
+        return {
+            "durations": (self.ids, self.value),
+            "duration_quantiles": (self.quantile_ids, self.quantile),
+        }
 
     @staticmethod
     def _location(
@@ -153,7 +153,7 @@ class DurationsLikelihood:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeavyDurationsLikelihood:
+class HeavyDurationsLikelihood(Observed):
     """Durations of which some are of another, much slower kind; none is dropped.
 
     log x ~ (1 − ε)·N(log b − σ²/2, σ) + ε·N(log rb − s²/2, s), s² = σ² + 0.7². The field is the
@@ -192,14 +192,9 @@ class HeavyDurationsLikelihood:
         )
 
     @property
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """See :class:`Likelihood`."""
-        return {"durations_heavy": self.ids}
-
-    @property
-    def observed(self) -> dict[str, NDArray[np.generic]]:
-        """See :class:`Likelihood`."""
-        return {"durations_heavy": self.value}
+    def variables(self) -> Variables:
+        """See :class:`Observed`."""
+        return {"durations_heavy": (self.ids, self.value)}
 
     def _parts(self, values: Value) -> tuple[Value, Value, Value, Value, Value]:
         """Share of slow ones; location and sd of the log of the others, and of theirs."""
@@ -238,7 +233,7 @@ class HeavyDurationsLikelihood:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LostWorkLikelihood:
+class LostWorkLikelihood(Observed):
     """Mean of n losses ~ Gamma of mean m and variance v/n.
 
     m is the expected work since the last checkpoint, with detection where it is included. Failures
@@ -270,14 +265,9 @@ class LostWorkLikelihood:
         )
 
     @property
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """See :class:`Likelihood`."""
-        return {"lost_work": self.ids}
-
-    @property
-    def observed(self) -> dict[str, NDArray[np.generic]]:
-        """See :class:`Likelihood`."""
-        return {"lost_work": self.mean}
+    def variables(self) -> Variables:
+        """See :class:`Observed`."""
+        return {"lost_work": (self.ids, self.mean)}
 
     def _shape(self, values: Value) -> tuple[Value, Value]:
         """Shape and rate of the gamma distribution of the mean."""

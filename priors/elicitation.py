@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from model.errors import InputError, Problem, nearest
+from model.errors import InputError, Problem, nearest, unknown_keys
 from priors.distributions import OUTSIDE_MASS, Prior, Range
 from priors.families import FAMILIES, Family, resolve_interval
 
@@ -129,16 +129,7 @@ def _numbers(
     may_be_infinite: tuple[str, ...] = (),
 ) -> tuple[dict[str, float], list[Problem]]:
     """Named numbers, and what is missing, unknown or not a number."""
-    problems = [
-        Problem(
-            source=source,
-            path=f"{where}.{key}",
-            message="unknown key",
-            remedy=nearest(str(key), names),
-        )
-        for key in given
-        if key not in names
-    ]
+    problems = unknown_keys(given, names, source=source, where=where)
     values = {}
     for name in names:
         at = f"{where}.{name}"

@@ -1,46 +1,68 @@
-"""What a cached posterior holds besides its netCDF: what a command needs of it at once."""
+"""Posteriors kept on disk: their netCDF, and beside it what a command needs at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.errors import InputError
+from priors import cache
+from priors.conditioned import Posterior
 from priors.diagnostics import Diagnostics, Row, SummaryRow
-from priors.draws import Draws, make_draws
+from priors.draws import make_draws
 from priors.importance import LeftOut
 from priors.predictive_check import PredictiveCheck
 
 type Arrays = Mapping[str, NDArray[np.generic]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """Parts of a posterior as they were packed; see :class:`priors.posterior.Posterior`."""
+def look_up(entry: Path) -> Posterior | None:
+    """The posterior that an entry holds, None where there is no such entry.
 
-    draws: Draws
-    diagnostics: Diagnostics
-    summary: tuple[SummaryRow, ...]
-    notes: tuple[str, ...]
-    left_out: tuple[LeftOut, ...]
-    checks: tuple[PredictiveCheck, ...]
+    Raises
+    ------
+    ValueError
+        If the entry is damaged.
+    """
+    found = cache.load(entry)
+    return None if found is None else _unpacked(entry, *found)
 
 
-def pack(
-    draws: Draws,
-    diagnostics: Diagnostics,
-    summary: Sequence[SummaryRow],
-    *,
-    notes: Sequence[str],
-    left_out: Sequence[LeftOut],
-    checks: Sequence[PredictiveCheck],
-) -> tuple[Arrays, dict[str, object]]:
+def keep(fresh: Posterior, entry: Path) -> Posterior:
+    """Write a posterior to the cache; what is returned reads its tree from there.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    new = cache.temporary_entry(entry.parent)
+    try:
+        fresh.write_netcdf(new / cache.NETCDF_FILE)
+        cache.write_arrays(new, *_packed(fresh))
+        cache.publish(new, entry)
+    except OSError as error:
+        raise InputError.unwritable(
+            error,
+            source=str(entry.parent),
+            path="cache directory",
+            remedy="make room, or set FUNDWORTHY_CACHE to another directory",
+        ) from None
+    finally:
+        cache.discard(new)
+    return replace(fresh, netcdf=entry / cache.NETCDF_FILE, build=None)
+
+
+def _packed(posterior: Posterior) -> tuple[Arrays, dict[str, object]]:
     """Arrays and plain data to be written; every number keeps all its digits."""
+    draws = posterior.draws
     arrays: dict[str, NDArray[np.generic]] = {
         "columns": np.array([draws.columns[path] for path in draws.paths]),
     }
-    for place, one in enumerate(left_out):
+    for place, one in enumerate(posterior.left_out):
         arrays[f"rows_{place}"], arrays[f"weights_{place}"] = one.rows, one.weights
         if one.moved:
             arrays[f"moved_{place}"] = np.array([one.moved[path] for path in draws.paths])
@@ -49,15 +71,15 @@ def pack(
     return arrays, {
         "paths": draws.paths,
         "source": draws.source,
-        "notes": list(notes),
-        "diagnostics": diagnostics.as_mapping(),
-        "summary": [[row.name, row.prior, row.posterior] for row in summary],
-        "left_out": [{"id": one.id, "pareto_k": one.pareto_k} for one in left_out],
-        "checks": [asdict(check) for check in checks],
+        "notes": list(posterior.notes),
+        "diagnostics": posterior.diagnostics.as_mapping(),
+        "summary": [[row.name, row.prior, row.posterior] for row in posterior.summary],
+        "left_out": [{"id": one.id, "pareto_k": one.pareto_k} for one in posterior.left_out],
+        "checks": [asdict(check) for check in posterior.checks],
     }
 
 
-def unpack(arrays: Arrays, description: Mapping[str, Any]) -> Kept:
+def _unpacked(entry: Path, arrays: Arrays, description: Mapping[str, Any]) -> Posterior:
     """Everything as it was packed."""
     notes = tuple(description["notes"])
     chain = arrays.get("chain")
@@ -68,22 +90,23 @@ def unpack(arrays: Arrays, description: Mapping[str, Any]) -> Kept:
         notes=notes,
     )
     stated = description["diagnostics"]
-    diagnostics = Diagnostics(
-        rows=tuple(Row(**row) for row in stated["rows"]),
-        divergences=stated["divergences"],
-        chains=stated["chains"],
-        chain_draws=stated["chain_draws"],
-        reasons=tuple(stated["reasons"]),
-    )
-    summary = tuple(
-        SummaryRow(name=name, prior=tuple(prior), posterior=tuple(posterior))
-        for name, prior, posterior in description["summary"]
-    )
-    return Kept(
+    return Posterior(
         draws=draws,
-        diagnostics=diagnostics,
-        summary=summary,
+        diagnostics=Diagnostics(
+            rows=tuple(Row(**row) for row in stated["rows"]),
+            divergences=stated["divergences"],
+            chains=stated["chains"],
+            chain_draws=stated["chain_draws"],
+            reasons=tuple(stated["reasons"]),
+        ),
+        summary=tuple(
+            SummaryRow(name=name, prior=tuple(prior), posterior=tuple(posterior))
+            for name, prior, posterior in description["summary"]
+        ),
+        digest=entry.name,
         notes=notes,
+        netcdf=entry / cache.NETCDF_FILE,
+        build=None,
         left_out=tuple(
             _left_out(arrays, place, one, draws.paths)
             for place, one in enumerate(description["left_out"])

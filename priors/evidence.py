@@ -25,7 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from model.documents import Document, read_document, shipped_names
-from model.errors import InputError, Problem, nearest
+from model.errors import InputError, Problem, unknown_keys
 from priors.observation_reader import ObservationReader
 from priors.observations import Evidence, Observation
 
@@ -158,13 +158,7 @@ def observations_from_mapping(
     InputError
         With every problem of the document.
     """
-    problems = [
-        Problem(
-            source=source, path=key, message="unknown key", remedy=nearest(key, ["observations"])
-        )
-        for key in content
-        if key != "observations"
-    ]
+    problems = unknown_keys(content, ["observations"], source=source)
     items = content.get("observations")
     if not isinstance(items, list) or not items:
         problems.append(

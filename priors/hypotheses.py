@@ -14,16 +14,9 @@ from numpy.typing import NDArray
 from model.recovery import node_failure_rate_per_s
 from model.scenario import Scenario, substitute
 from priors.catalogue import Catalogue
-from priors.observations import (
-    JOB_RATE,
-    NODE_RATE,
-    RATE_DISPERSION,
-    Evidence,
-    Interruptions,
-    Uptimes,
-    hypotheses_of,
-)
+from priors.observations import Evidence, Interruptions, Uptimes
 from priors.population import Population
+from priors.touched import JOB_RATE, NODE_RATE, RATE_DISPERSION, hypotheses_of
 
 type Floats = NDArray[np.float64]
 

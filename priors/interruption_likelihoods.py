@@ -16,16 +16,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 from model.numerics import Value, exp, gammaln, log, where
-from priors.likelihood import Floats, Observe, ids_of, log_lognormal, without_empty
-from priors.observations import (
-    JOB_RATE,
-    NODE_RATE,
-    RATE_DISPERSION,
-    Evidence,
-    Interruptions,
-    Uptimes,
-)
+from priors.likelihood import Floats, Observe, Observed, Variables, ids_of, log_lognormal
+from priors.observations import Evidence, Interruptions, Uptimes
 from priors.population import Population
+from priors.touched import JOB_RATE, NODE_RATE, RATE_DISPERSION
 
 DISPERSION, RATIO = "failure_dispersion_excess", "interruptions_per_node_failure"
 GPU_RATIO, SHAPE = "gpu_errors_per_interruption", "uptime_shape"
@@ -119,7 +113,7 @@ class EventRates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InterruptionsLikelihood:
+class InterruptionsLikelihood(Observed):
     """events ~ negative binomial, a gamma mixture of Poisson counts; rates on the log scale.
 
     Mean m = rate·exposure, variance m·(1 + excess) + ψ·m². The linear part lets exposure shrink
@@ -167,14 +161,12 @@ class InterruptionsLikelihood:
         )
 
     @property
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """See :class:`Likelihood`."""
-        return without_empty({"interruptions": self.ids, "interruption_rates": self.rate_ids})
-
-    @property
-    def observed(self) -> dict[str, NDArray[np.generic]]:
-        """See :class:`Likelihood`."""
-        return without_empty({"interruptions": self.events, "interruption_rates": self.rate})
+    def variables(self) -> Variables:
+        """See :class:`Observed`."""
+        return {
+            "interruptions": (self.ids, self.events),
+            "interruption_rates": (self.rate_ids, self.rate),
+        }
 
     def _counts(self, values: Value) -> tuple[Value, Value]:
         """Mean of the counts, and their variance over it minus one."""
@@ -239,7 +231,7 @@ class InterruptionsLikelihood:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UptimesLikelihood:
+class UptimesLikelihood(Observed):
     """Running times ~ Weibull of mean 1/(rate·nodes), shape k; censored, and truncated on the left.
 
     log density: ended·log h(t) − H(t) + H(entered), H(t) = (t/θ)^k, h = H′. The published model has
@@ -279,14 +271,9 @@ class UptimesLikelihood:
         )
 
     @property
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """See :class:`Likelihood`."""
-        return {"uptimes": self.ids}
-
-    @property
-    def observed(self) -> dict[str, NDArray[np.generic]]:
-        """See :class:`Likelihood`."""
-        return {"uptimes": self.time_s}
+    def variables(self) -> Variables:
+        """See :class:`Observed`."""
+        return {"uptimes": (self.ids, self.time_s)}
 
     def _scale(self, values: Value) -> tuple[Value, Value]:
         """Log of θ, and k."""

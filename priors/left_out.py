@@ -34,8 +34,9 @@ from scipy import special
 from priors.importance import MOST_K, LeftOut, effective, smoothed
 from priors.likelihood import Likelihood, by_observation
 from priors.likelihoods import likelihoods_of
-from priors.observations import Evidence, Observation, touched_paths
+from priors.observations import Evidence, Observation
 from priors.population import Population
+from priors.touched import touched_paths
 
 type Floats = NDArray[np.float64]
 

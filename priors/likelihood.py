@@ -5,6 +5,7 @@ the same formulas. Shapes: observed data (observations,); values of parameters a
 :mod:`priors.population`; simulated data (draws, observations).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
@@ -46,6 +47,31 @@ class Likelihood(Protocol):
         """Log density of each observed element at each draw; by variable, (draws, elements)."""
 
 
+type Variables = dict[str, tuple[tuple[str, ...], NDArray[np.generic]]]
+"""By variable: the id of the observation behind each element, and the data."""
+
+
+class Observed(ABC):
+    """The half of a likelihood that says what was observed, from one table of its variables."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def variables(self) -> Variables:
+        """Every variable of this kind, those without elements too."""
+
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """See :class:`Likelihood`; variables that no observation is behind are left out."""
+        return {name: ids for name, (ids, _) in self.variables.items() if ids}
+
+    @property
+    def observed(self) -> dict[str, NDArray[np.generic]]:
+        """See :class:`Likelihood`."""
+        return {name: data for name, (ids, data) in self.variables.items() if ids}
+
+
 def ids_of(items: Sequence[Observation]) -> tuple[str, ...]:
     """Ids in order."""
     return tuple(item.id for item in items)
@@ -76,8 +102,3 @@ def log_gamma(value: Floats, shape: Floats, rate: Floats) -> Floats:
     return np.asarray(
         shape * np.log(rate) + (shape - 1.0) * np.log(value) - rate * value - special.gammaln(shape)
     )
-
-
-def without_empty[T: tuple[str, ...] | NDArray[np.generic]](parts: dict[str, T]) -> dict[str, T]:
-    """Leave out variables that no observation is behind."""
-    return {name: part for name, part in parts.items() if len(part)}

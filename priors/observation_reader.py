@@ -7,7 +7,6 @@ import numpy as np
 from model.errors import nearest
 from priors.observation_fields import FieldReader
 from priors.observations import (
-    DURATION_PATHS,
     Durations,
     Ettr,
     Interruptions,
@@ -19,6 +18,7 @@ from priors.observations import (
     Throughput,
     Uptimes,
 )
+from priors.touched import DURATION_PATHS
 
 DEFAULT_SOFTNESS = 0.01
 """Softness of an ETTR bound: what definitions of the ratio differ by."""

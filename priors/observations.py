@@ -6,45 +6,12 @@ Every record names where it was measured: the software ``stack`` whose efficienc
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import ClassVar, Literal
 
-from model.parameters import UNCERTAIN
 from model.scenario import Scenario, to_values
 from priors.correlation import averaging_factor, independent_share
-
-RECOVERY_PATHS = (
-    "reliability.failure_rate_per_node_day",
-    "reliability.failure_rate_per_job_day",
-    "reliability.failure_rate_dispersion",
-    "reliability.detect_time_s",
-    "reliability.restart_time_s",
-    "reliability.checkpoint_interval_s",
-    "reliability.checkpoint_write_s",
-    "reliability.checkpoint_blocking_fraction",
-    "reliability.durability_lag_s",
-    "reliability.repair_time_s",
-    "reliability.spare_fraction",
-    "reliability.stranded_fraction",
-)
-"""Real fields that failures and recovery depend on."""
-
-NODE_RATE, JOB_RATE, RATE_DISPERSION = RECOVERY_PATHS[:3]
-
-STEP_PATHS = tuple(
-    path
-    for path in UNCERTAIN
-    if path not in (*RECOVERY_PATHS, "window_days", "accelerator.memory_gb")
-)
-"""Real fields that the healthy step depends on."""
-
-DURATION_PATHS = {
-    "detection": "reliability.detect_time_s",
-    "restart": "reliability.restart_time_s",
-    "checkpoint_write": "reliability.checkpoint_write_s",
-}
-"""The field whose value is the mean of each measured duration."""
 
 type ThroughputUnit = Literal["tflops_per_accelerator", "mfu", "tokens_per_second"]
 type Counted = Literal["job_interruption", "node_hardware_failure", "gpu_error"]
@@ -345,46 +312,6 @@ class Evidence:
         """SHA-256 of everything measured, the scenarios it names included."""
         content = [[item.kind, _plain(item)] for item in self.observations]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def hypotheses_of(observation: Observation) -> tuple[str, ...]:
-    """Fields beyond the published model that an observation can tell of.
-
-    The rate per job, from interruptions of jobs of a stated size; the dispersion of rates, from
-    counts of several periods.
-    """
-    if not isinstance(observation, Interruptions | Uptimes):
-        return ()
-    sized = observation.counts == "job_interruption" and observation.nodes_per_job is not None
-    divided = isinstance(observation, Interruptions) and len(observation.periods) >= MIN_PERIODS
-    return (*((JOB_RATE,) if sized else ()), *((RATE_DISPERSION,) if divided else ()))
-
-
-def touched_paths(observation: Observation) -> tuple[str, ...]:
-    """Dotted paths of the fields an observation says something about."""
-    match observation:
-        case Throughput() | StepTimes():
-            paths: Iterable[str] = STEP_PATHS
-        case Interruptions() | Uptimes():
-            paths = (NODE_RATE, *hypotheses_of(observation))
-        case Durations():
-            paths = (DURATION_PATHS[observation.quantity],)
-        case Ettr():
-            paths = RECOVERY_PATHS
-        case LinkEfficiency():
-            paths = ("topology.net_efficiency",)
-        case LostWork():
-            paths = tuple(
-                path
-                for path in RECOVERY_PATHS
-                if "checkpoint" in path
-                or path in (NODE_RATE, JOB_RATE)
-                or (path == DURATION_PATHS["detection"] and observation.includes_detection)
-            )
-    known: frozenset[str] = frozenset()
-    if isinstance(observation, Throughput | StepTimes | Ettr | LostWork):
-        known = observation.setting.known
-    return tuple(path for path in paths if path not in known)
 
 
 def _plain(value: object) -> object:

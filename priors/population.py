@@ -21,13 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from model.field import Field
 from model.numerics import Value, exp, is_graph, log
-from model.parameters import Field
 from priors.catalogue import Catalogue, SharedBy
 from priors.distributions import Prior
 from priors.draws import uniforms
 from priors.families import FAMILIES
-from priors.observations import Evidence, Observation, touched_paths
+from priors.observations import Evidence, Observation
+from priors.touched import touched_paths
 
 type Floats = NDArray[np.float64]
 

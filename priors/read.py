@@ -82,9 +82,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError.single(
-            message=f"cannot be written ({error.strerror or error})", source=str(out), path="--out"
-        ) from None
+        raise InputError.unwritable(error, source=str(out), path="--out") from None
     print(f"Written: {out}. Next: python -m decision.rank --evidence published --evidence {out}")
     return 0
 

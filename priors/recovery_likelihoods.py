@@ -12,13 +12,13 @@ from scipy import special
 
 from model.numerics import Value
 from priors.configurations import Configurations, lay_out
-from priors.likelihood import Floats, Observe, ids_of, log_normal, without_empty
+from priors.likelihood import Floats, Observe, Observed, Variables, ids_of, log_normal
 from priors.observations import Ettr, Evidence
 from priors.population import Population
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EttrLikelihood:
+class EttrLikelihood(Observed):
     """value ~ N(model, error); a bound holds with probability Φ(±(model − bound)/softness).
 
     Whether each bound holds is data: 1 where the model's value lies on the stated side, −1 where it
@@ -57,14 +57,12 @@ class EttrLikelihood:
         )
 
     @property
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """See :class:`Likelihood`."""
-        return without_empty({"ettr": self.ids, "ettr_bounds": self.bound_ids})
-
-    @property
-    def observed(self) -> dict[str, NDArray[np.generic]]:
-        """See :class:`Likelihood`."""
-        return without_empty({"ettr": self.value, "ettr_bounds": np.ones(len(self.bound_ids))})
+    def variables(self) -> Variables:
+        """See :class:`Observed`."""
+        return {
+            "ettr": (self.ids, self.value),
+            "ettr_bounds": (self.bound_ids, np.ones(len(self.bound_ids))),
+        }
 
     def _margin(self, values: Value) -> Value:
         """By how many softnesses the model is on the stated side of each bound."""

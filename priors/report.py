@@ -14,7 +14,7 @@ from priors.predictive_check import EDGE, PredictiveCheck, verdict_of
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from priors.posterior import Posterior
+    from priors.conditioned import Posterior
 
 WORST = 5
 """Rows of the diagnostics that are shown: those with the least effective draws."""

@@ -15,8 +15,8 @@ from model.errors import InputError
 from model.numerics import Value
 from priors.duration_likelihoods import SLOW_SHARES
 from priors.likelihood import Likelihood
-from priors.observations import JOB_RATE, RATE_DISPERSION
 from priors.population import DEVIATIONS, Population, declare, values_of_trace
+from priors.touched import JOB_RATE, RATE_DISPERSION
 
 type Floats = NDArray[np.float64]
 

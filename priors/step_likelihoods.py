@@ -16,23 +16,23 @@ from priors.correlation import independent_share
 from priors.likelihood import (
     Floats,
     Observe,
+    Observed,
+    Variables,
     ids_of,
     log_gamma,
     log_lognormal,
     log_normal,
-    without_empty,
 )
 from priors.observations import Evidence, LinkEfficiency, StepTimes, Throughput
 from priors.population import Population
-
-NET_EFFICIENCY = "topology.net_efficiency"
+from priors.touched import NET_EFFICIENCY
 
 REGIME_SPREAD = "regime_spread"
 """Auxiliary quantity: sd of the log of the step between regimes of one job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThroughputLikelihood:
+class ThroughputLikelihood(Observed):
     """log value ~ N(log prediction, relative error).
 
     A relative error acts on the log scale, so that a rate and its inverse carry the same.
@@ -60,14 +60,9 @@ class ThroughputLikelihood:
         )
 
     @property
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """See :class:`Likelihood`."""
-        return {"throughput": self.ids}
-
-    @property
-    def observed(self) -> dict[str, NDArray[np.generic]]:
-        """See :class:`Likelihood`."""
-        return {"throughput": self.value}
+    def variables(self) -> Variables:
+        """See :class:`Observed`."""
+        return {"throughput": (self.ids, self.value)}
 
     def _prediction(self, values: Value) -> Value:
         return self.configurations.flops_per_accelerator(values) * self.scale
@@ -103,7 +98,7 @@ def _unit_of_flops(item: Throughput) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkEfficiencyLikelihood:
+class LinkEfficiencyLikelihood(Observed):
     """mean ~ N(net_efficiency, sqrt(sd²/repeats + floor²))."""
 
     ids: tuple[str, ...]
@@ -125,14 +120,9 @@ class LinkEfficiencyLikelihood:
         )
 
     @property
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """See :class:`Likelihood`."""
-        return {"link_efficiency": self.ids}
-
-    @property
-    def observed(self) -> dict[str, NDArray[np.generic]]:
-        """See :class:`Likelihood`."""
-        return {"link_efficiency": self.mean}
+    def variables(self) -> Variables:
+        """See :class:`Observed`."""
+        return {"link_efficiency": (self.ids, self.mean)}
 
     def add(self, values: Value, observe: Observe) -> None:
         """See :class:`Likelihood`."""
@@ -153,7 +143,7 @@ class LinkEfficiencyLikelihood:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepTimesLikelihood:
+class StepTimesLikelihood(Observed):
     """log mean ~ N(log step, relative error); s² ~ Gamma((n − 1)/2, (n − 1)/(2σ²)).
 
     s is the spread of single steps, σ the model's (see
@@ -204,26 +194,13 @@ class StepTimesLikelihood:
         )
 
     @property
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """See :class:`Likelihood`."""
-        return without_empty(
-            {
-                "step_time_mean": self.ids,
-                "step_time_variance": self.ids,
-                "step_time_regimes": self.regime_ids,
-            }
-        )
-
-    @property
-    def observed(self) -> dict[str, NDArray[np.generic]]:
-        """See :class:`Likelihood`."""
-        return without_empty(
-            {
-                "step_time_mean": self.mean,
-                "step_time_variance": self.variance,
-                "step_time_regimes": self.regime_variance,
-            }
-        )
+    def variables(self) -> Variables:
+        """See :class:`Observed`."""
+        return {
+            "step_time_mean": (self.ids, self.mean),
+            "step_time_variance": (self.ids, self.variance),
+            "step_time_regimes": (self.regime_ids, self.regime_variance),
+        }
 
     def _error(self, values: Value) -> Value:
         """Sd of the log of the mean."""

@@ -61,14 +61,7 @@ def _verdict(voice: Voice, answer: Answer) -> Words:
     study = economics["decision"]["study"]
     first: Words = ()
     if study is not None:
-        first = voice.say(
-            "ask.measure",
-            study=voice.name(study["name"]),
-            size=voice.notation.amount(study["size"]),
-            unit=voice.name(study["unit"]),
-            value=voice.estimate(study["value"]),
-            cost=voice.notation.amount(study["cost"]),
-        )
+        first = voice.say("ask.measure", **voice.offer(study))
     return sentences(first, _choice(voice, answer))
 
 

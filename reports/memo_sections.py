@@ -135,14 +135,7 @@ def measure(voice: Voice, summary: Mapping[str, Any]) -> Iterator[Block]:
         bound = voice.say("measure.bound_costs", value=voice.estimate(most), days=days)
         offer = economics["decision"]["study"]
         if offer is not None:
-            study = voice.say(
-                "measure.study",
-                study=voice.name(offer["name"]),
-                size=voice.notation.amount(offer["size"]),
-                unit=voice.name(offer["unit"]),
-                value=voice.estimate(offer["value"]),
-                cost=voice.notation.amount(offer["cost"]),
-            )
+            study = voice.say("measure.study", **voice.offer(offer))
     drivers = answer.get("drivers")
     where: Words = ()
     if drivers and drivers["winner"] and most["value"] > 0:

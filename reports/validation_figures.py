@@ -2,19 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from reports.canvas import DPI, INK, NEUTRAL, PALETTE, Setting, house_style, page
-
-type Content = Mapping[str, Any]
+from reports.validation_words import LEVELS, Content
 
 FORMS = ("published", "refined")
 MARKS = {"published": "o", "refined": "s"}
 COLOURS = {"published": PALETTE[1], "refined": PALETTE[0]}
-LEVELS = ("50", "80", "90", "95")
 
 
 def _setting(caption: str) -> Setting:

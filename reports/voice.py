@@ -110,6 +110,16 @@ class Voice:
         """A probability without error, for a sentence."""
         return tied(self.notation.spelt(self.notation.estimate(share, effective)))
 
+    def offer(self, study: Mapping[str, Any]) -> dict[str, str | Run | Words]:
+        """A study on offer: what it is, what it is worth and what it costs."""
+        return {
+            "study": self.name(study["name"]),
+            "size": self.notation.amount(study["size"]),
+            "unit": self.name(study["unit"]),
+            "value": self.estimate(study["value"]),
+            "cost": self.notation.amount(study["cost"]),
+        }
+
     def opening(self, words: Words) -> Words:
         """Words at the beginning of a sentence."""
         return capital(words)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from decision.output import add_output_options, as_json, show
 from model.command import command
 
 COMPARISON = "comparison.json"
@@ -36,13 +37,7 @@ def build_parser() -> argparse.ArgumentParser:
         type=Path,
         help=f"where it is written, default {COMPARISON} in RUN (e.g. --out change.json)",
     )
-    add(
-        "--format",
-        choices=("table", "json"),
-        default="table",
-        help="what is printed (e.g. --format json | jq .notes)",
-    )
-    add("--quiet", action="store_true", help="no progress (e.g. --quiet > change.txt)")
+    add_output_options(parser, query=".notes", file="change.txt")
     return parser
 
 
@@ -77,13 +72,6 @@ def compare(
     return compare_past(before, after, say=say)
 
 
-def as_json(content: dict[str, Any]) -> str:
-    """The content as JSON, which has no NaN."""
-    import json
-
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
@@ -103,11 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         content = compare(options.run, options.other, say=progress.say)
     file: Path = options.out or options.run / COMPARISON
     write_file(file, as_json(content))
-    if options.format == "json":
-        print(as_json(content), end="")
-    else:
-        print(render(content), end="")
-        print(f"\nComparison: {file}")
+    show(content, lambda: render(content), form=options.format, place=f"Comparison: {file}")
     return 0
 
 

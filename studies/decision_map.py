@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decision.options import add_question_options, count
+from decision.output import add_output_options, show, status_of, terminal_width
 from model.command import command
 from studies.execution.options import add_execution_options, execution_of
 
 if TYPE_CHECKING:
-    from studies.mapping.request import MapInputs, MapRequest
-
-EXIT_UNCONVERGED = 3
+    from studies.mapping.request import MapRequest
 
 MOST_REFINE = 6
 
@@ -103,18 +102,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="directory of the map, default below runs/ (e.g. --out runs/map)",
     )
     add("--force", action="store_true", help="recompute, and replace an older map")
-    add(
-        "--accept-unconverged",
-        action="store_true",
-        help="exit 0 even if the sampler's diagnostics fail (the map stays marked)",
-    )
-    add(
-        "--format",
-        choices=("table", "json"),
-        default="table",
-        help="what is printed (e.g. --format json | jq .panels)",
-    )
-    add("--quiet", action="store_true", help="no progress (e.g. --quiet > map.txt)")
+    add_output_options(parser, query=".panels", file="map.txt", marked="map")
     add_execution_options(parser)
     return parser
 
@@ -192,12 +180,6 @@ def map_request(options: argparse.Namespace) -> "MapRequest":
     )
 
 
-def default_directory(found: "MapInputs", digest: str) -> Path:
-    """Where a map goes unless told: named by scenario and digest, below ``runs``."""
-    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in found.first.scenario.name)
-    return Path("runs") / f"{name[:60]}-map-{digest[:12]}"
-
-
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
@@ -210,10 +192,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = build_parser().parse_args(argv)
 
-    import shutil
     from contextlib import suppress
 
-    from decision.place import check_writable
+    from decision.place import below_runs, check_writable
     from decision.progress import Progress
     from reports.map_figures import write_map_figures
     from reports.map_text import render
@@ -221,7 +202,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     from studies.mapping.request import ground_of, read_map
     from studies.mapping.study import (
         STUDY,
-        as_json,
         compute,
         digest_of,
         finished,
@@ -234,7 +214,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     execution = execution_of(options)
     found = read_map(map_request(options))
     digest = digest_of(found)
-    directory: Path = options.out or default_directory(found, digest)
+    directory: Path = options.out or below_runs(found.first.scenario.name, digest, kind="map")
     content = None if options.force else finished(directory, digest)
     if content is None:
         check_place(directory, STUDY, digest, force=options.force)
@@ -268,22 +248,15 @@ def main(argv: Sequence[str] | None = None) -> int:
                 )
             with suppress(OSError):
                 place.rmdir()
-    if options.format == "json":
-        print(as_json(content))
-    else:
-        width = shutil.get_terminal_size((100, 24)).columns
-        print(render(content, width=max(80, min(width, 120))), end="")
-        print(f"\nMap: {directory}")
-    if content["unconverged"] and not options.accept_unconverged:
-        print(
-            "error: the posterior did not converge: "
-            + "; ".join(content["unconverged"])
-            + f"\nthe map is written and marked: {directory}\nuse more draws, or"
-            " --accept-unconverged to take it as it is",
-            file=sys.stderr,
-        )
-        return EXIT_UNCONVERGED
-    return 0
+    show(
+        content,
+        lambda: render(content, width=terminal_width()),
+        form=options.format,
+        place=f"Map: {directory}",
+    )
+    return status_of(
+        content["unconverged"], accepted=options.accept_unconverged, what="map", place=directory
+    )
 
 
 if __name__ == "__main__":

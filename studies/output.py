@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from decision.origin import git_commit, versions
+from decision.output import write_json
 from decision.place import beside, put_in_place
 from model.errors import InputError
 
@@ -115,10 +116,5 @@ def write_provenance(
     }
     for path, facts in tables.items():
         sidecar = (directory / path).with_suffix(".meta.json")
-        _write_json(sidecar, {"table": path, **facts, **common})
-    _write_json(directory / PROVENANCE, {**common, "tables": tables})
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    path.write_text(f"{text}\n", encoding="utf-8")
+        write_json(sidecar, {"table": path, **facts, **common})
+    write_json(directory / PROVENANCE, {**common, "tables": tables})

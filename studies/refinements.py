@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from decision.output import add_format_option, as_json
 from model.command import command
 
 if TYPE_CHECKING:
@@ -178,20 +179,13 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="say what each refinement computes, from where, and where it changes nothing",
     )
-    add(
-        "--format",
-        choices=("table", "json"),
-        default="table",
-        help="what is printed (e.g. --format json | jq .effects)",
-    )
+    add_format_option(parser, ".effects")
     return parser
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 0, or 2 for bad input."""
-    import json
-
     options = build_parser().parse_args(argv)
 
     from model.forms import REFINEMENTS
@@ -199,7 +193,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     if options.list:
         if options.format == "json":
-            print(json.dumps([asdict(one) for one in REFINEMENTS], indent=1, ensure_ascii=False))
+            print(as_json([asdict(one) for one in REFINEMENTS]), end="")
             return 0
         for one in REFINEMENTS:
             reads = f"\n    reads: {', '.join(one.parameters)}" if one.parameters else ""
@@ -214,7 +208,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             {**asdict(one), "sea": {k: v if v < float("inf") else None for k, v in one.sea.items()}}
             for one in found
         ]
-        print(json.dumps({"effects": plain}, indent=1, ensure_ascii=False, allow_nan=False))
+        print(as_json({"effects": plain}), end="")
         return 0
     from rich.console import Console
     from rich.table import Table

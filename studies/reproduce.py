@@ -175,9 +175,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(argv)
     started = time.monotonic()
 
-    import shutil
-
     from decision.origin import code_digest
+    from decision.output import terminal_width
     from decision.progress import Progress
     from studies.claims import FAILS, Findings, judge
     from studies.execution.store import unfinished
@@ -226,8 +225,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             }
             write_results(partial, tables, judgements, common)
     if judgements:
-        width = max(80, min(shutil.get_terminal_size((100, 24)).columns, 120))
-        print(shown(judgements, width))
+        print(shown(judgements, terminal_width()))
     failed = [judgement for judgement in judgements if judgement.verdict == FAILS]
     held = len(judgements) - len(failed)
     print(f"\n{held} of {len(judgements)} claims hold. Results: {directory}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from decision.options import add_question_options
+from decision.output import add_output_options, show, status_of, write_json
 from model.command import command
 from studies.execution.options import add_execution_options, execution_of
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from decision.inputs import Inputs
     from priors.draws import Draws
     from studies.drivers.study import Plan
-
-EXIT_UNCONVERGED = 3
 
 STUDY = "sensitivity"
 """What the provenance calls results of this command."""
@@ -108,18 +107,7 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="recompute, and replace an older study (e.g. --run runs/x --force)",
     )
-    add(
-        "--accept-unconverged",
-        action="store_true",
-        help="exit 0 even if the sampler's diagnostics fail (the study stays marked)",
-    )
-    add(
-        "--format",
-        choices=("table", "json"),
-        default="table",
-        help="what is printed (e.g. --format json | jq .answers)",
-    )
-    add("--quiet", action="store_true", help="no progress (e.g. --quiet > drivers.txt)")
+    add_output_options(parser, query=".answers", file="drivers.txt", marked="study")
     add_execution_options(parser)
     return parser
 
@@ -215,12 +203,6 @@ def salib_version() -> str:
     return version("SALib")
 
 
-def default_directory(inputs: "Inputs", digest: str) -> Path:
-    """Where a study goes unless told: named by scenario and digest, below ``runs``."""
-    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in inputs.scenario.name)
-    return Path("runs") / f"{name[:60]}-drivers-{digest[:12]}"
-
-
 def draw_for(
     options: argparse.Namespace, say: Callable[[str], None]
 ) -> "tuple[Inputs, Draws, str, list[str]]":
@@ -261,15 +243,13 @@ def keep(
     draw_figures: Callable[[Mapping[str, Any], Path], None],
 ) -> None:
     """Write a study beside its run or into a directory of its own."""
-    import json
-
     from studies.drivers import place
     from studies.drivers.summary import write_csv
     from studies.output import PROVENANCE, results
 
     def write(target: Path) -> None:
         write_csv(target / place.DRIVERS_CSV, content["answers"])
-        (target / place.DRIVERS_JSON).write_text(as_json(content) + "\n", encoding="utf-8")
+        write_json(target / place.DRIVERS_JSON, content)
         draw_figures(content, target / place.FIGURES)
 
     if options.run is not None:
@@ -277,15 +257,7 @@ def keep(
         return
     with results(directory, force=options.force) as target:
         write(target)
-        provenance = json.dumps(content["provenance"], indent=1)
-        (target / PROVENANCE).write_text(provenance + "\n", encoding="utf-8")
-
-
-def as_json(content: Mapping[str, Any]) -> str:
-    """The content as JSON, which has no NaN."""
-    import json
-
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        write_json(target / PROVENANCE, content["provenance"])
 
 
 @command
@@ -299,6 +271,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = build_parser().parse_args(argv)
 
+    from decision.place import below_runs
     from decision.progress import Progress
     from reports.driver_figures import write_driver_figures
     from studies.drivers.copula import split_constant
@@ -315,7 +288,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         varying, _ = split_constant(draws.columns)
         plan = plan_of(options, source, list(varying), seed=inputs.request.seed)
         digest = digest_of(inputs, options, source)
-        directory: Path = options.run or options.out or default_directory(inputs, digest)
+        directory: Path | None = options.run or options.out
+        directory = directory or below_runs(inputs.scenario.name, digest, kind="drivers")
         content = find_study(directory, digest)
         if content is None or options.force:
             if options.run is not None:
@@ -343,20 +317,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                     provenance=provenance_of(inputs, digest),
                 )
                 keep(content, directory, options, write_driver_figures)
-    if options.format == "json":
-        print(as_json(content))
-    else:
-        print(render(content), end="")
-        print(f"\nStudy: {directory}")
-    if reasons and not options.accept_unconverged:
-        print(
-            "error: the posterior did not converge: " + "; ".join(reasons) + "\nthe study is"
-            f" written and marked: {directory}\nuse more draws, or --accept-unconverged to take it"
-            " as it is",
-            file=sys.stderr,
-        )
-        return EXIT_UNCONVERGED
-    return 0
+    show(content, lambda: render(content), form=options.format, place=f"Study: {directory}")
+    return status_of(reasons, accepted=options.accept_unconverged, what="study", place=directory)
 
 
 if __name__ == "__main__":

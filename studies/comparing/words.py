@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from decision.output import USUAL, wrapped
 from model.interventions import DO_NOTHING
 from studies.comparing.changes import CODE, COSTS, DRAWS, EVIDENCE, INTERVENTIONS, PRIORS, SCENARIO
 
-WIDTH = 100
 SHOWN = 8
 """Fields of an input that are listed one by one."""
 
@@ -37,14 +37,14 @@ def render(content: Mapping[str, Any]) -> str:
     """
     lines = [_headline(content), ""]
     for note in content["notes"]:
-        lines += _wrapped(note)
+        lines += wrapped(note)
     if content["notes"]:
         lines.append("")
     lines += _inputs(content)
     for answer in content["answers"]:
         lines.append("")
         if len(content["answers"]) > 1:
-            lines += [f"regime: {_plain(answer['regime']) or 'as described'}", "─" * WIDTH]
+            lines += [f"regime: {_plain(answer['regime']) or 'as described'}", "─" * USUAL]
         lines += _answer(answer, content["parts_of"])
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -71,16 +71,16 @@ def _inputs(content: Mapping[str, Any]) -> Iterator[str]:
         for change in one["changes"][:SHOWN]:
             before, after = (_plain(change[end]) or "none" for end in ("before", "after"))
             unit = "" if change["unit"] in ("", "1") else f" {change['unit']}"
-            yield from _wrapped(f"{_plain(change['path'])}: {before} → {after}{unit}", indent=4)
+            yield from wrapped(f"{_plain(change['path'])}: {before} → {after}{unit}", indent=4)
         more = len(one["changes"][SHOWN:]) + one["left_out"]
         if more:
             yield f"    and {more} more"
 
 
 def _answer(answer: Mapping[str, Any], parts_of: Sequence[str]) -> Iterator[str]:
-    yield from _wrapped(_decision(answer))
+    yield from wrapped(_decision(answer))
     for one in answer["decisive"]:
-        yield from _wrapped(_decisive(one, answer), indent=2)
+        yield from wrapped(_decisive(one, answer), indent=2)
     yield ""
     economics = answer["after"]["verdict"] is not None and answer["before"]["verdict"] is not None
     quantity = "net_value" if economics else "gain"
@@ -148,7 +148,7 @@ def _table(answer: Mapping[str, Any], quantity: str, parts_of: Sequence[str]) ->
     for status, words in (("new", "only in the newer run"), ("gone", "only in the older run")):
         names = [_plain(one["option"]) for one in answer["options"] if one["status"] == status]
         if names:
-            yield from _wrapped(f"{words}: {', '.join(names)}", indent=2)
+            yield from wrapped(f"{words}: {', '.join(names)}", indent=2)
     together = [
         f"{_plain(one['option'])} {_amount(one['values'][quantity]['interaction'])}"
         for one in both
@@ -156,7 +156,7 @@ def _table(answer: Mapping[str, Any], quantity: str, parts_of: Sequence[str]) ->
         > BEYOND_ERROR * max(1.0, one["values"][quantity]["change"]["mcse"])
     ]
     if together:
-        yield from _wrapped(
+        yield from wrapped(
             "what inputs do only together, shared out among them: " + ", ".join(together), indent=2
         )
 
@@ -174,16 +174,3 @@ def _with_error(record: Mapping[str, float]) -> str:
 
 def _plain(text: object) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
-
-
-def _wrapped(text: str, indent: int = 0) -> Sequence[str]:
-    from textwrap import wrap
-
-    return wrap(
-        text,
-        WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 2),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

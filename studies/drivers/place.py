@@ -74,8 +74,8 @@ def add_to_run(directory: Path, write: Callable[[Path], None]) -> None:
 
 
 def _unwritable(directory: Path, error: OSError) -> InputError:
-    return InputError.single(
-        message=f"cannot be written ({error.strerror or error})",
+    return InputError.unwritable(
+        error,
         source="--run",
         path=str(directory),
         remedy="a study is added to its run: make that directory writable",

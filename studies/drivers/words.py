@@ -1,15 +1,15 @@
 """The study as text: a table of drivers with one line that says how to read it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import floor, log10
 from typing import Any
 
+from decision.output import USUAL, wrapped
 from studies.drivers.factors import REST
 from studies.drivers.study import GROUPS, PARAMETERS
 from studies.drivers.switching import LEARNT
 from studies.drivers.targets import WINNER
 
-WIDTH = 100
 SHOWN = 6
 """Drivers of who ranks first that are listed one by one."""
 
@@ -58,18 +58,18 @@ def render(content: Mapping[str, Any]) -> str:
         f"{question['scenario']} · {question['draws']:,} draws, {question['source_words']}"
     )
     for note in content["notes"]:
-        lines += _wrapped(note)
+        lines += wrapped(note)
     for answer in content["answers"]:
         lines.append("")
         if len(content["answers"]) > 1:
-            lines += [f"regime: {answer['regime']}", "─" * WIDTH]
+            lines += [f"regime: {answer['regime']}", "─" * USUAL]
         lines += _answer(answer)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _answer(answer: Mapping[str, Any]) -> Iterator[str]:
     for note in answer["notes"]:
-        yield from _wrapped(note)
+        yield from wrapped(note)
     for effects in answer["effects"]:
         if effects["kind"] == PARAMETERS:
             yield from _winner(answer, effects)
@@ -86,7 +86,7 @@ def _answer(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["fixed"]:
         yield ""
         held = ", ".join(f"{path} ({value:.4g})" for path, value in answer["fixed"].items())
-        yield from _wrapped(f"Known, so drivers of nothing: {held}.")
+        yield from wrapped(f"Known, so drivers of nothing: {held}.")
 
 
 def _winner(answer: Mapping[str, Any], effects: Mapping[str, Any]) -> Iterator[str]:
@@ -106,24 +106,24 @@ def _winner(answer: Mapping[str, Any], effects: Mapping[str, Any]) -> Iterator[s
     if others:
         largest = effects[effects["index"]][row][others[0]]
         names = ", ".join(effects["factors"][f] for f in others)
-        yield from _wrapped(f"at most {100 * largest:.1f}% each: {names}", indent=2)
+        yield from wrapped(f"at most {100 * largest:.1f}% each: {names}", indent=2)
     if REST in effects["factors"]:
-        yield from _wrapped(
+        yield from wrapped(
             f"{REST}: " + ", ".join(effects["members"][REST]) + " together", indent=2
         )
     for name in shown:
-        yield from _wrapped(MEANINGS[name], indent=2)
+        yield from wrapped(MEANINGS[name], indent=2)
     if effects["method"] == "shapley" and answer["copula"] and answer["copula"]["passed"]:
-        yield from _wrapped(
+        yield from wrapped(
             f"the redraws reproduce the draws' own shares and margins: {answer['copula']['checks']}"
             " checks passed",
             indent=2,
         )
     pair = _strongest_pair(effects, row)
     if pair:
-        yield from _wrapped(pair, indent=2)
+        yield from wrapped(pair, indent=2)
     if answer["leader"] != answer["recommended"]:
-        yield from _wrapped(
+        yield from wrapped(
             f"{answer['leader']} most often ranks first, {answer['recommended']} gains most on"
             " average",
             indent=2,
@@ -192,7 +192,7 @@ def _switches(answer: Mapping[str, Any]) -> Iterator[str]:
         " gain) changes"
     )
     for switch in answer["switching"]:
-        yield from _wrapped(switching_sentence(switch), indent=2)
+        yield from wrapped(switching_sentence(switch), indent=2)
 
 
 def switching_sentence(switch: Mapping[str, Any]) -> str:
@@ -220,7 +220,7 @@ def switching_sentence(switch: Mapping[str, Any]) -> str:
 def _regions(answer: Mapping[str, Any]) -> Iterator[str]:
     yield "Where each option ranks first (a tree of three splits, counted on draws it has not seen)"
     for region in sorted(answer["regions"], key=lambda r: (r["option"], -r["share"])):
-        yield from _wrapped(region_sentence(region), indent=2)
+        yield from wrapped(region_sentence(region), indent=2)
     named = {region["option"] for region in answer["regions"]}
     without = [
         option["option"]
@@ -228,7 +228,7 @@ def _regions(answer: Mapping[str, Any]) -> Iterator[str]:
         if option["p_first"] > 0 and option["option"] not in named
     ]
     if without:
-        yield from _wrapped(
+        yield from wrapped(
             "no region of its own, though it ranks first in some draws: " + ", ".join(without),
             indent=2,
         )
@@ -251,16 +251,3 @@ def _limit(bound: Mapping[str, Any]) -> str:
     if high is None:
         return f"{bound['parameter']} > {amount(low, unit)}"
     return f"{amount(low)} < {bound['parameter']} ≤ {amount(high, unit)}"
-
-
-def _wrapped(text: str, indent: int = 0) -> Sequence[str]:
-    from textwrap import wrap
-
-    return wrap(
-        text,
-        WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 2),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -292,8 +292,8 @@ def writing(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError.single(
-            message=f"cannot be written ({error.strerror or error})",
+        raise InputError.unwritable(
+            error,
             source=str(directory),
             remedy="make room there, or choose an --out you may write to",
         ) from error

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from model.failure_process import FailureProcess
 from model.ledger import account
 from model.recovery import recover
 from model.scenario import Scenario, stack
 from model.step import healthy_step
-from model.timeline import FailureProcess, Timeline, simulate, standard_error
+from model.timeline import Timeline, simulate, standard_error
 from studies.experiments.inputs import FAILURE_RATE, SCALE, SEED, StudyInputs, at, crossed
 
 SCALES = (2048, 8192, 16_384, 65_536)

@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 
 from model.errors import InputError, Problem, nearest
-from model.parameters import BY_PATH, FIELDS, Field, check_value
+from model.field import Field, check_value
+from model.parameters import BY_PATH, FIELDS
 
 type Number = float | int
 type AxisValue = float | int | str

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from decision.origin import code_digest, git_commit, versions
+from decision.output import write_json
 from decision.progress import Progress
 from studies.execution.options import Execution
 from studies.execution.study import Outcome, run_study
@@ -144,21 +145,14 @@ def write_map(
         traced.frame("boundaries").to_csv(
             target / "boundaries.csv", index=False, lineterminator="\n"
         )
-    (target / "map.json").write_text(as_json(content) + "\n", encoding="utf-8")
-    (target / PROVENANCE).write_text(
-        json.dumps(content["provenance"], indent=1) + "\n", encoding="utf-8"
-    )
+    write_json(target / "map.json", content)
+    write_json(target / PROVENANCE, content["provenance"])
     for index, (name, inputs) in enumerate(found.inputs.items(), start=1):
         folder = target / "inputs" / (f"{index}" if name else "")
         folder.mkdir(parents=True, exist_ok=True)
         for document, text in inputs.documents.items():
             (folder / document).write_text(text, encoding="utf-8")
     draw(content, target / "figures")
-
-
-def as_json(content: Mapping[str, Any]) -> str:
-    """The content as JSON, which has no NaN."""
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def provenance_of(found: MapInputs, digest: str) -> dict[str, Any]:

@@ -86,9 +86,9 @@ def test_ranking_of_a_fleet_differs_from_the_default_as_simulated(name, run, pub
 def test_rate_per_job_of_a_fleet_is_found_in_its_sacct(tmp_path):
     from model.scenario_file import read_scenario
     from priors.catalogue import read_catalogue
+    from priors.conditioning import condition
     from priors.hypotheses import with_hypotheses
-    from priors.observations import JOB_RATE, NODE_RATE
-    from priors.posterior import condition
+    from priors.touched import JOB_RATE, NODE_RATE
     from tests.priors.examples import cut
 
     fleet = Fleet(failures_per_node_day=4e-3, failures_per_job_day=0.6)

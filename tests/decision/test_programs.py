@@ -31,7 +31,7 @@ from model.scaling import at_scale
 from model.scenario import Scenario, substitute, with_values
 from model.scenario_file import read_scenario
 from model.step import healthy_step
-from priors.observations import RECOVERY_PATHS
+from priors.touched import RECOVERY_PATHS
 from tests.decision.test_outcomes import study_draws
 
 DRAWS = 60

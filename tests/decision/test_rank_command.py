@@ -625,11 +625,12 @@ def test_unconverged_posterior_is_marked_and_exits_3(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The sampler is stood in for: what is tested is what the command makes of its diagnostics."""
-    from priors import posterior
+    from priors import conditioning
+    from priors.conditioned import Posterior
     from priors.diagnostics import Diagnostics
     from priors.draws import prior_draws
 
-    class Saved(posterior.Posterior):
+    class Saved(Posterior):
         def write_netcdf(self, path: Path) -> None:
             path.write_bytes(b"stand-in")
 
@@ -646,7 +647,7 @@ def test_unconverged_posterior_is_marked_and_exits_3(
             build=None,
         )
 
-    monkeypatch.setattr(posterior, "condition", condition)
+    monkeypatch.setattr(conditioning, "condition", condition)
     out = tmp_path / "run"
     assert rank("--draws", 40, "--out", out) == 3
     assert "did not converge: 7 divergences" in capsys.readouterr().err

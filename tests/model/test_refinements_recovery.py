@@ -8,12 +8,13 @@ import pytest
 from scipy import integrate
 
 from model.checks import suspicions
+from model.failure_process import FailureProcess
 from model.forms import NAMES
 from model.ledger import account
 from model.numerics import erlang_loss
 from model.recovery import lost_work, lost_work_with_lag, recover, wait_for_repair
 from model.scenario import Scenario, stack, substitute, to_values
-from model.timeline import FailureProcess, simulate, standard_error
+from model.timeline import simulate, standard_error
 from tests.reference import REFERENCE, reference
 
 FAILURES = ("detection_blocked", "async_checkpoint", "repair_queue")

@@ -7,8 +7,8 @@ import pytest
 
 from model.scenario_file import read_scenario
 from priors.catalogue import read_catalogue
+from priors.conditioning import condition
 from priors.evidence import read_evidence
-from priors.posterior import condition
 
 
 @pytest.fixture(scope="session", autouse=True)

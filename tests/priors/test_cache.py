@@ -12,8 +12,8 @@ from model.errors import InputError
 from model.scenario_file import read_scenario
 from priors import cache
 from priors.catalogue import read_catalogue
+from priors.conditioning import condition
 from priors.observations import Evidence
-from priors.posterior import condition
 from tests.priors.examples import cut, published
 
 KERNEL = "kernel.kernel_efficiency"
@@ -131,7 +131,7 @@ def test_cached_posterior_is_loaded_without_pymc(default_posterior):
         "from model.scenario_file import read_scenario\n"
         "from priors.catalogue import read_catalogue\n"
         "from priors.evidence import read_evidence\n"
-        "from priors.posterior import condition\n"
+        "from priors.conditioning import condition\n"
         "scenario = read_scenario('reference_405b_16k').scenario\n"
         "evidence = read_evidence(['published'])\n"
         "start = time.perf_counter()\n"

@@ -15,8 +15,8 @@ from priors.observations import (
     LinkEfficiency,
     StepTimes,
     Throughput,
-    touched_paths,
 )
+from priors.touched import touched_paths
 
 RELIABILITY = Path(__file__).resolve().parents[3] / "shared/reference/published_reliability.csv"
 

@@ -9,12 +9,13 @@ from model.recovery import recover
 from model.scenario import substitute
 from model.step import healthy_step
 from priors.catalogue import catalogue_from_mapping, read_catalogue
+from priors.conditioning import condition
 from priors.configurations import lay_out
 from priors.evidence import read_evidence
 from priors.forms import catalogue_in_form, evidence_in_form
-from priors.observations import Ettr, Throughput, touched_paths
+from priors.observations import Ettr, Throughput
 from priors.population import draw_values
-from priors.posterior import condition
+from priors.touched import touched_paths
 from tests.priors.examples import SCENARIO, assemble
 
 REFINED = read_forms()["refined"].refinements

@@ -10,8 +10,8 @@ from model.scenario_file import read_scenario
 from priors.catalogue import catalogue_from_mapping, read_catalogue
 from priors.evidence import read_evidence
 from priors.hypotheses import verdicts, with_hypotheses
-from priors.observations import JOB_RATE, NODE_RATE, RATE_DISPERSION
 from priors.population import plan_population
+from priors.touched import JOB_RATE, NODE_RATE, RATE_DISPERSION
 from tests.priors.examples import DOCUMENTED
 from tests.priors.simulated_fleets import evidence_of
 

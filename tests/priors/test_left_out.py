@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from priors.conditioning import condition
 from priors.importance import MOST_K, effective, smoothed
 from priors.left_out import _Latent, leave_out_each
 from priors.likelihood import by_observation
 from priors.population import draw_values
-from priors.posterior import condition
 from tests.priors.examples import SCENARIO, assemble, evidence_of, small_catalogue
 
 LINK = "topology.net_efficiency"

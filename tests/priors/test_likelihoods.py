@@ -9,9 +9,10 @@ from model.scenario import with_values
 from priors.correlation import averaging_factor, independent_share
 from priors.duration_likelihoods import SLOW_SPREAD, SPREADS
 from priors.interruption_likelihoods import DISPERSION, GPU_RATIO, RATIO, SHAPE
-from priors.observations import DURATION_PATHS, STEP_PATHS, Ettr, LostWork, StepTimes
+from priors.observations import Ettr, LostWork, StepTimes
 from priors.population import draw_values
 from priors.step_likelihoods import REGIME_SPREAD
+from priors.touched import DURATION_PATHS, STEP_PATHS
 from tests.priors.examples import assemble, evidence_of, small_catalogue
 
 RATE = "reliability.failure_rate_per_node_day"

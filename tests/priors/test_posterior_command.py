@@ -72,7 +72,7 @@ def test_command_prints_evidence_parameters_and_diagnostics(files, capsys, tmp_p
 
 def test_command_exits_3_unless_an_unconverged_sample_is_accepted(files, capsys, monkeypatch):
     monkeypatch.setattr(
-        "priors.posterior.Thresholds", lambda: Thresholds(ess_min=1e9, rhat_max=1.0)
+        "priors.conditioning.Thresholds", lambda: Thresholds(ess_min=1e9, rhat_max=1.0)
     )
 
     assert main(files) == 3

@@ -8,7 +8,8 @@ import pytest
 from model.forms import PUBLISHED, REFINED, read_forms
 from priors.evidence import read_evidence
 from reports.validation_figures import write_validation_figures
-from reports.validation_page import page, terminal, verdict
+from reports.validation_page import page, terminal
+from reports.validation_words import verdict
 from studies.systems.cases import judge
 from studies.systems.refinements import STEP_REFINEMENTS
 from studies.systems.rows import shipped_rows

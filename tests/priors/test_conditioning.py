@@ -9,9 +9,9 @@ from model.ledger import account
 from model.scenario import with_values
 from model.scenario_file import read_scenario
 from priors.catalogue import read_catalogue
+from priors.conditioning import condition
 from priors.draws import prior_draws
 from priors.evidence import read_evidence
-from priors.posterior import condition
 from tests.priors.examples import cut, published
 
 KERNEL = "kernel.kernel_efficiency"
