@@ -2,16 +2,21 @@
 
 from dataclasses import dataclass
 
-from priors.readers.dialects import Dialect, dialects
+from priors.readers.dialects import dialects
 from priors.readers.found import Found, ReadOptions, refuse
+from priors.readers.log_account import Log
 from priors.readers.megatron import Megatron
+from priors.readers.one_line import Dialect
 from priors.readers.recovery_marks import HINTS, Marks
 from priors.readers.source import TextSource
 from priors.readers.step_series import Ranks, Row, Series
 from priors.readers.text import BARE_ANSI, split_rank
-from priors.readers.training_evidence import Log, evidence_of
+from priors.readers.training_evidence import evidence_of
 
 MOST_LABELS = 4096
+
+LEAST_BACK = 3
+"""Fewer steps back are resumes."""
 
 MOST_STEPS = 1_000_000_000
 
@@ -54,6 +59,7 @@ class TrainingLog:
                 f"no step with a time in {last} lines of this {dialect.title} log{seen}",
                 "is it the log of another framework? --as names one",
             )
+        _check_order(source, series)
         _note_copies(dialect, ranks, series)
         if source.cut_lines_over_length:
             dialect.skipped.add(
@@ -149,6 +155,19 @@ def _has_less(row: Row, other: Row) -> bool:
         (own != own or not own) and before == before and before  # noqa: PLR0124 - nan
         for own, before in zip(row[1:], other[1:], strict=True)
     )
+
+
+def _check_order(source: TextSource, series: Series) -> None:
+    """Refuse a log whose steps go down: consoles export the newest line first."""
+    back = series.resumes
+    if len(back) > LEAST_BACK and 2 * len(back) > series.rows:
+        raise refuse(
+            source,
+            back[0].line,
+            f"steps go down, from {back[0].last_step} to {back[0].first_step} and on: the newest "
+            "line is first",
+            "turn it round: tac FILE",
+        )
 
 
 def _note_copies(dialect: Dialect, ranks: Ranks, chosen: Series) -> None:
