@@ -22,11 +22,11 @@ MEGATRON = {
     " iteration (ms): {ms:.1f} | learning rate: 2.2E-05 | approx flops per GPU: 41.5TFLOPS |"
     " lm_loss: 1.0E+01 |",
     "tokens per gpu": " iteration {step:8d}/ 99 | consumed samples: 512 | elapsed time per"
-    " iteration (ms): {ms:.1f} | global batch size: 512 | lm loss: 1.1E+01 | samples per second: 4.457 |"
-    " tokens per gpu per second (tgs): 142.612 | TFLOPs: 41.5 |",
+    " iteration (ms): {ms:.1f} | global batch size: 512 | lm loss: 1.1E+01 |"
+    " samples per second: 4.457 | tokens per gpu per second (tgs): 142.612 | TFLOPs: 41.5 |",
     "no space before the unit, in JSON": '{{"message": "[2024-02-27 15:45:08] iteration {step} /'
-    " 118 | consumed samples: 374 | elapsed time per iteration(ms): {ms:.1f} | global batch size: 28 |"
-    ' lm loss: 6.2E-01 | TFLOPs: 41.50 | ", "host": "g1"}}',
+    " 118 | consumed samples: 374 | elapsed time per iteration(ms): {ms:.1f} |"
+    ' global batch size: 28 | lm loss: 6.2E-01 | TFLOPs: 41.50 | ", "host": "g1"}}',
     "a container's JSON": '{{"log": " iteration {step:8d}/ 118 | elapsed time per iteration (ms):'
     " {ms:.1f} | throughput per GPU (TFLOP/s/GPU): 41.5 | global batch size:   64 | lm loss: 6.2 |"
     '\\n", "stream": "stdout"}}',
