@@ -186,7 +186,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m priors.read",
         description="Read your own files - nccl-tests, training logs, sacct, failure tables, "
-        "goodput exports, also as gz, xz or zst - and write what they say as evidence.",
+        "goodput exports, also as gz, bz2, xz or zst - and write what they say as evidence.",
         epilog="example: python -m priors.read nccl.txt train.log jobs.txt --scenario mine.yaml "
         "--out evidence.yaml",
     )
