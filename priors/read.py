@@ -143,7 +143,7 @@ def _options(options: argparse.Namespace) -> "ReadOptions":
 
     from priors.readers.flop_conventions import CONVENTIONS
     from priors.readers.found import DEFAULT_STATES, options_for
-    from priors.readers.slurm import KNOWN_STATES
+    from priors.readers.slurm_rows import KNOWN_STATES
     from priors.readers.table_columns import NAMES
 
     states = options.counts_states or sorted(DEFAULT_STATES)

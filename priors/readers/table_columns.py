@@ -11,8 +11,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     what: tuple(words.split())
     for what, words in {
         "node": """node nodename nodeid nodenum nodenumz nodenumber nodeaddress host hostname hostid
-            machine machineid machinename server servername serverid instance instanceid vm vmname location
-            configurationitem affectedci resource""",
+            machine machineid machinename server servername serverid instance instanceid vm vmname
+            location configurationitem affectedci resource""",
         "start": """start starttime started probstarted problemstarted begin begintime begindate
             failuretime failedat timestamp time date datetime occurred eventtime eventdate opened
             downat startdate startedat startts starttimestamp startdatetime detected detectedat

@@ -3,7 +3,7 @@
 import pytest
 
 from model.errors import InputError
-from priors.readers.slurm import elapsed_of
+from priors.readers.slurm_rows import elapsed_of
 from tests.priors.readers.files import SACCT, reading, values_of
 
 
