@@ -92,6 +92,7 @@ def scan(source: TextSource, dialect: Dialect) -> tuple[Ranks, Marks, int]:
         dialect.skipped.add("last lines without an ending that gave no step", source.cut_line)
     for line, label, row in dialect.finish():
         found.add(line, label, row, "")
+    found.marks.finish()
     return found.ranks, found.marks, number
 
 

@@ -231,3 +231,77 @@ def test_export_of_log_entries_may_be_one_line(tmp_path):
     assert values_of(reading(tmp_path, json.dumps(entries) + "\n"))["step_mean_s"] == pytest.approx(
         2.11
     )
+
+
+SAVES = {
+    "a timer of all ranks": "    save-checkpoint ................: (11000.12, 12345.67)",
+    "a timer behind its message": "  successfully saved checkpoint from iteration {i} to /c [ t 1/1,"
+    " p 1/1 ] (min, max) time across ranks (ms): save-checkpoint ....: (11000.12, 12345.67)",
+    "NeMo": "[NeMo I nemo_logging:393] Global Checkpoint Save : Rank: 0 : Iteration: {i} : Start"
+    " time: 1735689600.123s : Save duration: 12.34567s",
+    "Orbax": "I0219 19:34:48.976376 1364 checkpointer.py:158] Finished synchronous save in 12.34567"
+    " seconds to gs://b/{i}",
+    "Orbax, all of an asynchronous write": "I0219 19:34:48.976376 1364 async_checkpointer.py:100]"
+    " Finished async_save (blocking + background). Time taken: 12.34567s. directory=gs://b/{i}",
+    "a word before the time": "INFO: Saving checkpoint took 12.34567 secs",
+}
+
+
+def with_lines(*more, every=10):
+    rows = []
+    for step in range(1, 41):
+        rows.append(megatron_row(step, 1000.0 + step % 3))
+        if step % every == 0:
+            rows += [line.replace("{i}", str(step)) for line in more]
+    return lines(rows)
+
+
+@pytest.mark.parametrize("layout", SAVES)
+def test_save_time_is_read_from(tmp_path, layout):
+    found = reading(tmp_path, with_lines(SAVES[layout]))
+    assert values_of(found)["checkpoint_write_mean_s"] == pytest.approx(12.34567)
+    [draft] = found.drafts
+    assert len(draft.raw["values_s"]) == 4
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    load-checkpoint ................................: (17352.38, 17353.07)",
+        "[titan] Finished loading the checkpoint in 5.00 seconds.",
+        "[process=0] [async] Finished blocking save in 1.23 seconds. checkpoint goes on.",
+    ],
+)
+def test_other_times_are_no_save(tmp_path, line):
+    assert reading(tmp_path, with_lines(line)).drafts == ()
+
+
+def test_save_duration_of_a_scheduled_write_is_staging(tmp_path):
+    scheduled = "[NeMo I nemo_logging:393] Scheduled async checkpoint save for /c/step={i}.ckpt"
+    found = reading(tmp_path, with_lines(SAVES["NeMo"], scheduled))
+    assert found.drafts == ()
+    assert any("4 printed times" in text for text in found.withheld)
+
+
+def test_timers_with_a_line_for_each_rank_are_told(tmp_path):
+    timers = "times across ranks (ms):\n    save-checkpoint:\n       rank  0: 12000.12"
+    found = reading(tmp_path, with_lines(timers))
+    assert found.skipped.reasons["save timers with a line for each rank, not read"][0] == 4
+
+
+def stamped(date, step):
+    return f" [{date}]{megatron_row(step, 1000.0 + step % 3)}"
+
+
+@pytest.mark.parametrize("new_year", [False, True])
+def test_watchdogs_print_no_year(tmp_path, new_year):
+    # The last row at 10:00:20, or at the end of a year; the watchdog ten minutes later.
+    date = "2024-12-31 23:5" if new_year else "2025-03-21 10:0"
+    rows = [stamped(f"{date}{n // 60}:{n % 60:02d}", n) for n in range(10, 60)]
+    clock = "E101 00:00:59.500000000" if new_year else "E321 10:10:59.500000000"
+    rows.append(f"[rank0]:[{clock} ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective")
+    found = reading(tmp_path, lines(rows))
+    [draft] = [draft for draft in found.drafts if draft.raw.get("quantity") == "detection"]
+    last = 59.0
+    passed = (9 * 60 + 60 if new_year else 10 * 60) + 59.5 - last
+    assert draft.raw["values_s"] == [pytest.approx(passed - 0.5 * 1.002, abs=0.01)]
