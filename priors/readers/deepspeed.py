@@ -14,9 +14,9 @@ from priors.readers.log_fields import Fields, keyed_number
 from priors.readers.step_series import Row
 
 BEGINS = re.compile(
-    r"\bepoch=\d+/|(?<![\w/])global_step=|(?<![\w/])\d+/\d+, (?=Run|Sam)|\bsteps: \d+ loss:"
+    r"\bepoch=\d+/|(?<![\w/])global_step=|(?<![\w/])\d+/\d+, (?=Run|Sam)|\bsteps?:\s*\d+"
 )
-STEP = re.compile(r"global_step=(\d+)|\b\d+/(\d+),|\bsteps:\s*(\d+)\b")
+STEP = re.compile(r"global_step=(\d+)|\b\d+/(\d+),|\bsteps?:\s*(\d+)\b|(?<!\w)step=(\d+)")
 CURRENT = keyed_number(r"CurrSamplesPerSec")
 RUNNING = keyed_number(r"(?<![A-Za-z])SamplesPerSec")
 PIPELINE = keyed_number(r"\biter time \(s\)")
@@ -70,7 +70,7 @@ class DeepSpeed:
         number = STEP.search(text)
         if number is None:
             return None
-        step = int(number[1] or number[2] or number[3])
+        step = int(next(part for part in number.groups() if part))
         if (pipeline := PIPELINE.search(text)) is not None:
             self.averages = True
             value = self.fields.take("iter time", pipeline, line, cut=cut)

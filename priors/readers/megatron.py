@@ -20,7 +20,7 @@ ELAPSED = re.compile(
 )
 ELAPSED_KEY = re.compile(r"elapsed[ _]time(?:[ _]per[ _]iteration)?", re.IGNORECASE)
 MEGATRON_FLOPS = keyed_number(
-    r"throughput[ \w]*\(TFLOPs?/s/GPU\)|(?:\[LM\])?TFLOPs(?:[ _]per[ _]gpu)?"
+    r"(?:throughput|compute)[ \w]*\(TFLOPs?/s/GPU\)|(?:\[LM\])?TFLOPs(?:[ _]per[ _]gpu)?"
     r"|model[ _]TFLOPS?[\w/ ()]*|flops per GPU"
 )
 BESIDE = re.compile(rf"Step Time\s*:.*?(?P<n>{NUMBER})\s*MODEL_TFLOP/s/GPU")

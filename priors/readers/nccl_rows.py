@@ -357,9 +357,11 @@ def _sides(cells: list[str], size: int) -> tuple[list[tuple[float, float]], bool
             if algorithm is not None and bus is not None and bus > 0.0:
                 sides.append((algorithm, bus))
             check = cells[place + BANDWIDTHS] if place + BANDWIDTHS < len(cells) else ""
+            # A copy may lack the check: then the other side's time follows at once.
+            bare = _fits(cells[place + BANDWIDTHS : place + 2 * BANDWIDTHS], size)
             # A whole number counts wrong results; older releases print a rounding error.
-            wrong |= check.isdecimal() and int(check) > 0
-            place += BANDWIDTHS + 1
+            wrong |= not bare and check.isdecimal() and int(check) > 0
+            place += BANDWIDTHS if bare else BANDWIDTHS + 1
         else:
             place += 1
     return sides, wrong

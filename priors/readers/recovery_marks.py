@@ -42,6 +42,7 @@ START = re.compile(
 LOG_CLOCK = re.compile(r"(?<!\w)[EWIF](\d{1,2})(\d{2}) (\d{2}):(\d{2}):(\d{2}(?:\.\d+)?)")
 """Month, day and time as glog and its kin print them, without a year."""
 
+COMPACT = re.compile(r"\b(20\d{2})(\d{2})(\d{2})([ T]\d{2}:\d{2}:\d{2}\b)")
 ANY_YEAR = 2000
 
 HINTS = ("heckpoint", "rror", "atchdog", "SIG", "Traceback", "raining")
@@ -174,6 +175,8 @@ def _moment(text: str, near: float | None) -> float | None:
     """The first moment in a text; one without a year is in the year that is nearest to another."""
     if (moment := moment_of(text)) is not None:
         return moment
+    if (whole := COMPACT.search(text)) is not None:
+        return moment_of(f"{whole[1]}-{whole[2]}-{whole[3]}{whole[4]}")
     match = LOG_CLOCK.search(text)
     if match is None:
         return None

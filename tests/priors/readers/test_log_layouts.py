@@ -33,6 +33,11 @@ MEGATRON = {
     "energy": " [2026-04-06 02:56:00] iteration {step:8d}/ 100 | elapsed time per iteration (ms):"
     " {ms:.1f} | throughput per GPU (TFLOP/s/GPU): 41.5 | energy per GPU (J/iter/GPU): 3120.1 |"
     " power per GPU (W/GPU): 650.2 | global batch size: 128 | lm loss: 1.9E+00 |",
+    "instant and mean": "[20251023 12:39:12][rank-63/64][INFO ] [trainer.py:2382] :  iteration"
+    " {step:8d}/ 40000 | consumed samples: 27136 | elapsed time per iteration (ms): {ms:.1f}/5003.1"
+    " | hip mem usage/free/total/usage_ratio: 253.38GB/2.60GB/255.98GB/98.98% | compute per GPU"
+    " (TFLOP/s/GPU): 41.5 (avg 41.9) | tokens/s/GPU inst/harmonic mean: 246.7/238.1 |"
+    " global batch size: 64 | lm loss: 4.4E+00 |",
     "a quotation": "> > [default0]: [2025-05-27 15:23:07] iteration {step:8d}/ 24000 | elapsed time"
     " per iteration (ms): {ms:.1f} | throughput per GPU (TFLOP/s/GPU): 41.5 | lm loss: 1.1E+01 |",
     "rank and local rank": "[Rank 0 | Local Rank 0] 2026-04-11 10:00:00,123 INFO [engine:48] =>"
@@ -159,11 +164,17 @@ def test_running_averages_are_undone(tmp_path):
     assert any("mean over 10 steps" in note for note in found.notes)
 
 
-def test_pipelines_print_the_time_of_a_step(tmp_path):
-    text = lines(
-        f"steps: {step} loss: 7.1 iter time (s): {3.9 + step % 3 / 100:.3f} samples/sec: 32.8"
-        for step in range(10, 200, 10)
-    )
+@pytest.mark.parametrize(
+    "row",
+    [
+        "steps: {step} loss: 7.1 iter time (s): {s:.3f} samples/sec: 32.8",
+        "steps: {step} loss: 7.1 lm loss: 7.0 moe loss: 0.1 iter time (s): {s:.3f} samples/sec: 32",
+        "step: {step:>5} / 1000 loss: 7.1 iter time (s): {s:.3f} samples/sec: 32.8 eta: 1h",
+        "[INFO] [logging.py:96:log_dist] [Rank 0] step={step}, skipped=0, iter time (s): {s:.3f}",
+    ],
+)
+def test_pipelines_print_the_time_of_a_step(tmp_path, row):
+    text = lines(row.format(step=step, s=3.9 + step % 3 / 100) for step in range(10, 200, 10))
     values = values_of(reading(tmp_path, text))
     assert values["step_mean_s"] == pytest.approx(3.91, abs=1e-3)
     assert values["step_cv_per_step"] == pytest.approx(values["step_cv"] * 10**0.5)
@@ -235,8 +246,8 @@ def test_export_of_log_entries_may_be_one_line(tmp_path):
 
 SAVES = {
     "a timer of all ranks": "    save-checkpoint ................: (11000.12, 12345.67)",
-    "a timer behind its message": "  successfully saved checkpoint from iteration {i} to /c [ t 1/1,"
-    " p 1/1 ] (min, max) time across ranks (ms): save-checkpoint ....: (11000.12, 12345.67)",
+    "a timer behind its message": "  successfully saved checkpoint from iteration {i} to /c [ t 1/1"
+    ", p 1/1 ] (min, max) time across ranks (ms): save-checkpoint ....: (11000.12, 12345.67)",
     "NeMo": "[NeMo I nemo_logging:393] Global Checkpoint Save : Rank: 0 : Iteration: {i} : Start"
     " time: 1735689600.123s : Save duration: 12.34567s",
     "Orbax": "I0219 19:34:48.976376 1364 checkpointer.py:158] Finished synchronous save in 12.34567"

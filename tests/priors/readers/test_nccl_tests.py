@@ -256,7 +256,24 @@ def with_short_counts(text):
     )
 
 
-@pytest.mark.parametrize("paste", [as_markdown, as_csv, with_short_counts])
+def without_root_or_check(text):
+    """Both sides as copies in prose keep them: three numbers each."""
+    rows = (line.split() for line in text.splitlines())
+    return HEADER + "".join(" ".join(row[:4] + row[5:8] + row[9:12]) + "\n" for row in rows)
+
+
+def test_sides_without_a_check_are_both_read(tmp_path):
+    first = sweep(350).splitlines()
+    second = [line.replace("  ", " ") for line in sweep(340).splitlines()]
+    both = "".join(
+        " ".join(one.split()[:8]) + " 0 " + " ".join(other.split()[5:8]) + " 0\n"
+        for one, other in zip(first, second, strict=True)
+    )
+    found = reading(tmp_path, without_root_or_check(both))
+    assert values_of(found)["plateau_busbw_gb_per_s"] == pytest.approx(345.3, abs=0.2)
+
+
+@pytest.mark.parametrize("paste", [as_markdown, as_csv, with_short_counts, without_root_or_check])
 def test_rows_pasted_as(tmp_path, paste):
     found = reading(tmp_path, paste(sweep(350)), nic_gbps=400.0, accelerators_per_node=8)
     assert values_of(found)["plateau_busbw_gb_per_s"] == pytest.approx(350.3, abs=0.2)
