@@ -40,16 +40,9 @@ class Account:
 
     def _matched(self) -> Scenario | None:
         """The scenario with the log's own batch; None where it does not take it."""
-        scenario, batches = self.options.scenario, self.log.series.batches
-        if scenario is None or not batches:
+        scenario, batch = self.options.scenario, self.log.series.batch
+        if scenario is None or not batch:
             return scenario
-        [(batch, count)] = batches.most_common(1)
-        total = sum(batches.values())
-        if count < total:
-            self.notes.append(
-                f"{total - count} of {total} steps have another batch than {batch} sequences "
-                "(a ramp): their times are among the rest"
-            )
         if batch == scenario.parallelism.global_batch_seqs:
             return scenario
         self.overrides = {"parallelism.global_batch_seqs": batch}

@@ -81,10 +81,11 @@ class _Account:
         self.jobs = 0
         self.events = 0
         self.uptime_s = 0.0
+        self.without_uptime = 0
         self.job_s = 0.0
         self.node_s = 0.0
         self.without_nodes = 0
-        self.disagree = 0
+        self.rounded = 0
         self.first_missing = 0
         self.seen: dict[tuple[str, str], tuple[str, str, int]] = {}
         self.events_seen: set[tuple[str, ...]] = set()
@@ -241,7 +242,6 @@ class _Account:
             if value is None and between >= 0.0:
                 return between
             if value is not None and abs(between - value) > max(60.0, 0.05 * value):
-                self.disagree += 1
                 self.skipped.add(
                     "rows whose End − Start is not Elapsed; Elapsed is used", number, 0
                 )
@@ -258,6 +258,7 @@ class _Account:
             if not counted:
                 return
             elapsed = 0.0
+            self.without_uptime += 1
         events = 0
         if counted:
             # Components of one heterogeneous job stop together.
@@ -269,6 +270,7 @@ class _Account:
             if "+" in job:
                 self.events_seen.add(event)
         nodes = nodes_of(row)
+        self.rounded += row.get("nnodes", "").endswith(("K", "M"))
         self.exposure.add(
             nodes or self.options.job_nodes or 1.0,
             max(elapsed, 0.0),
@@ -302,6 +304,11 @@ class _Account:
             f"not counted: {others or 'none'}",
             "exposure is the elapsed time of every allocation, whatever its end, times its nodes",
         ]
+        if self.rounded:
+            notes.append(
+                f"{self.rounded} jobs print their nodes as 1.5K does 1,536, to three digits: sacct "
+                "--noconvert prints them whole"
+            )
         if self.end_note:
             notes.append(self.end_note)
         if "REQUEUED" in options.counted_states and not self.states["REQUEUED"]:
@@ -310,8 +317,8 @@ class _Account:
             Measure(name="jobs", value=self.jobs, unit="1", meaning="allocations, attempts single"),
             Measure(name="interruptions", value=self.events, unit="1", meaning=f"of {counted}"),
         ]
-        if self.events:
-            mean = self.uptime_s / self.events
+        if self.events > self.without_uptime:
+            mean = self.uptime_s / (self.events - self.without_uptime)
             measures.append(
                 Measure(name="mean_uptime_s", value=mean, unit="s", meaning="of interrupted jobs")
             )

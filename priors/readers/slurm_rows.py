@@ -36,6 +36,9 @@ HOSTS = re.compile(r"([^,\[\]]*)(?:\[([^\]]*)\])?[^,\[\]]*")
 FIXED_WIDTH = re.compile(r"\s*JobID(?:Raw)?\s+(?:\w+%?\s+)*State\b", re.IGNORECASE)
 TRES_NODES = re.compile(r"(?:^|,)node=(\d+)")
 
+THOUSANDS = re.compile(r"(\d+(?:\.\d+)?)([KM])\Z")
+"""A count of nodes from 1,024 on, as sacct shortens it."""
+
 EPOCH = re.compile(r"\d{9,10}\Z")
 """A moment as SLURM_TIME_FORMAT=%s prints it."""
 
@@ -157,7 +160,10 @@ def nodes_of(row: dict[str, str]) -> float | None:
     match = TRES_NODES.search(row.get("alloctres", ""))
     if match:
         return float(match[1])
-    return _listed(row.get("nodelist", ""))
+    listed = _listed(row.get("nodelist", ""))
+    if listed is None and (short := THOUSANDS.match(row.get("nnodes", ""))):
+        return float(short[1]) * (1024.0 if short[2] == "K" else 1024.0**2)
+    return listed
 
 
 def _listed(text: str) -> float | None:

@@ -88,6 +88,7 @@ class Series:
     seconds: array = field(default_factory=lambda: array("d"))  # type: ignore[type-arg]
     tflops: array = field(default_factory=lambda: array("d"))  # type: ignore[type-arg]
     rates: array = field(default_factory=lambda: array("d"))  # type: ignore[type-arg]
+    sizes: array = field(default_factory=lambda: array("q"))  # type: ignore[type-arg]
     starts: list[int] = field(default_factory=list)
     resumes: list[Resume] = field(default_factory=list)
     spacing: Counter[int] = field(default_factory=Counter)
@@ -184,6 +185,7 @@ class Series:
         self.steps.append(row.step)
         self.seconds.append(row.seconds)
         self.tflops.append(row.tflops)
+        self.sizes.append(row.batch)
         self.rates.append(getattr(row, self.rate_kind) if self.rate_kind else math.nan)
         if row.batch and (row.batch in self.batches or len(self.batches) < RECENT):
             self.batches[row.batch] += 1
@@ -196,7 +198,13 @@ class Series:
         self.seconds = self.seconds[::2]
         self.tflops = self.tflops[::2]
         self.rates = self.rates[::2]
+        self.sizes = self.sizes[::2]
         self.starts = sorted({(start + 1) // 2 for start in self.starts})
+
+    @property
+    def batch(self) -> int:
+        """Sequences of a step, those of most of them; 0 where no row says."""
+        return self.batches.most_common(1)[0][0] if self.batches else 0
 
     @property
     def interval(self) -> int:

@@ -27,6 +27,7 @@ def evidence_of(log: Log, options: ReadOptions) -> Found:
     """
     account = Account(log, options)
     seconds, unit = _step_seconds(account)
+    seconds = _of_one_batch(account, seconds)
     level, interval = _read_steps(account, seconds, _rows(log, seconds), unit)
     _resumes(account, level.mean_s if unit == "s" else None, interval)
     drafts, measures, withheld = recovery_evidence(
@@ -53,6 +54,19 @@ def _rows(log: Log, seconds: Floats) -> NDArray[np.intp]:
         return rows
     stride = max(1, WINDOW // max(1, log.series.interval * log.series.stride))
     return rows[::-1][::stride][::-1]
+
+
+def _of_one_batch(account: Account, seconds: Floats) -> Floats:
+    """Times of the steps of the usual batch: those of a ramp towards it say nothing of it."""
+    series = account.log.series
+    sizes = np.array(series.sizes, dtype=np.int64)
+    others = (sizes != 0) & (sizes != series.batch) & np.isfinite(seconds)
+    if not others.any():
+        return seconds
+    account.log.dialect.skipped.add(
+        f"steps of another batch than {series.batch} sequences", 0, int(others.sum())
+    )
+    return np.where(others, np.nan, seconds)
 
 
 def _step_seconds(account: Account) -> tuple[Floats, str]:
@@ -161,7 +175,7 @@ def _describe(account: Account, level: StepLevel, interval: float, unit: str) ->
 def _flops_per_token(account: Account, seconds: Floats) -> float | None:
     """FLOPs of a token as the log counts them, where it prints TFLOP/s beside a speed."""
     series, scenario = account.log.series, account.scenario
-    flops = np.array(series.tflops, dtype=float)
+    flops = np.where(np.isfinite(seconds), np.array(series.tflops, dtype=float), np.nan)
     if np.isfinite(flops).any():
         value = float(np.nanmedian(flops))
         account.measure("tflops_logged", value, "TFLOP/s", "an accelerator, the log's convention")

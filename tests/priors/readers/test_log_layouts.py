@@ -72,6 +72,16 @@ def test_rest_of_a_wrapped_row_has_its_batch(tmp_path):
     assert any("batch of 512" in note for note in found.notes)
 
 
+def test_steps_of_a_ramp_are_not_those_of_its_end(tmp_path):
+    ramp = [megatron_row(step, 500.0 + step % 3, batch=16 * step) for step in range(1, 20)]
+    rest = [megatron_row(step, 1000.0 + step % 3, batch=512) for step in range(20, 60)]
+    found = reading(tmp_path, lines(ramp + rest), scenario=REFERENCE)
+    assert values_of(found)["step_mean_s"] == pytest.approx(1.001, abs=1e-3)
+    assert "regimes" not in values_of(found)
+    assert found.skipped.reasons["steps of another batch than 512 sequences"][0] == 19
+    assert found.drafts[0].raw["overrides"] == {"parallelism.global_batch_seqs": 512}
+
+
 def test_newest_line_first_is_refused_with_the_way_out(tmp_path):
     text = lines(megatron_row(step, ms) for step, ms in reversed([*enumerate(MS, 1)]))
     with pytest.raises(InputError, match=r"line 2.*from 29 to 28.*tac"):
