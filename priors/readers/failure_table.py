@@ -22,7 +22,7 @@ from priors.readers.found import (
 )
 from priors.readers.source import TextSource
 from priors.readers.table_dates import date_of
-from priors.readers.table_records import Record, headings, is_header
+from priors.readers.table_records import Record, headings, is_header, is_json_table
 from priors.readers.table_records import records as read_records
 
 DAY_S = 86400.0
@@ -39,7 +39,7 @@ class FailureTable:
 
     def recognise(self, head: list[str]) -> bool:
         """A header with a start or a duration, and a node or a cause."""
-        return any(is_header(line) for line in headings(head))
+        return any(is_header(line) for line in headings(head)) or is_json_table(head)
 
     def read(self, source: TextSource, options: ReadOptions) -> Found:
         """The count with its exposure.

@@ -12,8 +12,9 @@ from priors.readers.source import Progress, TextSource
 from priors.readers.training_log import TrainingLog
 
 COUNTS = re.compile(
-    r"(?i:count|number of (?:failures|interruptions|events|incidents))[^,;|\t]*[,;|\t]"
-    r"|[,;|\t]\s*(?i:failure|interruption|event|incident)s?\s*(?i:count)?\s*(?:[,;|\t]|\Z)"
+    r"[,;|\t]\s*\"?(?:[\w ]*\bcount\b|number of \w+|(?:failure|interruption|event|incident)s?)"
+    r"\"?\s*(?:[,;|\t]|\Z)",
+    re.IGNORECASE,
 )
 """A heading of a table that has one row a cause."""
 

@@ -12,7 +12,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     for what, words in {
         "node": """node nodename nodeid nodenum nodenumz nodenumber nodeaddress host hostname hostid
             machine machineid machinename server servername serverid instance instanceid vm vmname
-            location configurationitem affectedci resource""",
+            location configurationitem affectedci""",
         "start": """start starttime started probstarted problemstarted begin begintime begindate
             failuretime failedat timestamp time date datetime occurred eventtime eventdate opened
             downat startdate startedat startts starttimestamp startdatetime detected detectedat
@@ -30,8 +30,9 @@ NAMES: dict[str, tuple[str, ...]] = {
             outageduration outagelength downtimeduration incidentduration repairduration
             totaldowntime toresolve torepair torecover torestore tofailure""",
         "cause": """cause reason rootcause category failuretype type error fault failurecause
-            failurecategory failuremode failurereason eventtype errortype errorcode errormessage
-            incidenttype faulttype xid component components subsystem description summary issue""",
+            failurecategory failuremode failurereason eventtype errortype errorcode
+            errormessage incidenttype faulttype endreason stopreason exitreason
+            terminationreason xid component components subsystem description summary issue""",
         "fleet": "fleet cluster system machinetype generation partition",
         "censored": "censored iscensored censor",
         "event": "event observed isfailure failed",

@@ -59,6 +59,12 @@ HOUR_S, MINUTE_S = 3600.0, 60.0
 EPOCHS = ((1e8, 1e11, 1.0), (1e11, 1e14, 1e-3), (1e14, 1e17, 1e-6), (1e17, 1e20, 1e-9))
 """From, below, and the factor of numbers that count from 1970: seconds down to nanoseconds."""
 
+SERIAL = re.compile(r"[2-7]\d{4}(?:\.\d+)?\Z")
+SERIAL_OF_1970 = 25569.0
+"""Days that a spreadsheet counts from the end of 1899, where its dates lost their form."""
+
+ZONED = re.compile(rf"\d:\d{{2}}(?::\d{{2}}(?:[.,]\d+)?)?\s*(?:[AaPp][Mm]\s*)?{ZONE}\Z")
+
 CENTURY = 70
 """Years of two digits from here on are of the last century."""
 
@@ -105,6 +111,8 @@ def date_of(text: str, order: str) -> float | None:
             named = MONTHS.get(match["name"][:3].lower())
             year = _year(match["year"])
             return None if named is None else _moment(match, year, named, int(match["day"]))
+    if SERIAL.match(text):
+        return (float(text) - SERIAL_OF_1970) * 86400.0
     value = number_of(text)
     if value is None:
         return moment_of(text)

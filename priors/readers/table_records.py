@@ -1,8 +1,9 @@
 """Rows of a failure table as records in seconds."""
 
 import csv
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from priors.readers.found import ReadOptions, Tally, refuse
@@ -17,6 +18,8 @@ from priors.readers.table_columns import (
     split_unit,
 )
 from priors.readers.table_dates import (
+    SERIAL,
+    ZONED,
     date_of,
     date_order,
     duration_of,
@@ -101,6 +104,45 @@ def is_header(line: str) -> bool:
     )
 
 
+def is_json(head: Sequence[str]) -> bool:
+    """Whether the head is of JSON: a list of records, or one a line."""
+    first = next((line.strip() for line in head if line.strip()), "")
+    return first.startswith(("[{", "{")) or first == "["
+
+
+def is_json_table(head: Sequence[str]) -> bool:
+    """Whether its records have the fields of a failure."""
+    if not is_json(head):
+        return False
+    names = re.findall(r'"([^"\\]{1,60})"\s*:', "\n".join(head[:200])[:20000])
+    return is_header(",".join(dict.fromkeys(names)))
+
+
+def _cells_of_json(
+    source: TextSource, skipped: Tally
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Fields of all records, and each record's values by them."""
+    text = source.text()
+    try:
+        content = json.loads(text)
+        items = list(enumerate(content, 1)) if isinstance(content, list) else [(1, content)]
+    except (json.JSONDecodeError, RecursionError):
+        items = []
+        for number, line in enumerate(text.split("\n"), 1):
+            try:
+                items.append((number, json.loads(line)))
+            except (json.JSONDecodeError, RecursionError):
+                if line.strip():
+                    skipped.add("lines that are no whole JSON", number)
+    found = [(number, item) for number, item in items if isinstance(item, dict)]
+    header = list(dict.fromkeys(str(key) for _, item in found for key in item))
+    rows = [
+        (number, ["" if item.get(key) is None else str(item[key]) for key in header])
+        for number, item in found
+    ]
+    return header, rows
+
+
 def _known(names: set[str], *whats: str) -> bool:
     return any(name in names for what in whats for name in NAMES[what])
 
@@ -158,14 +200,38 @@ def records(source: TextSource, options: ReadOptions, skipped: Tally) -> Rows:
             header[place]: place for place, own in enumerate(plain) if own in CATEGORIES
         }
     reading.status = table.intervals
+    seen: set[tuple[str, ...]] = set()
     for number, row in raw:
+        if "node" in places and row[places["node"]].strip() and "start" in places:
+            if tuple(row) in seen:
+                skipped.add("copies of a row", number)
+                continue
+            seen.add(tuple(row))
         record = reading.record(number, row)
         if record is not None:
             table.records.append(record)
+    table.notes += _clock_notes(row[place] for row in cells for place in dates)
     if "jobid" in plain:
         _check_jobs(source, raw, places)
     table.intervals |= any(record.censored for record in table.records)
     return table
+
+
+def _clock_notes(texts: Iterable[str]) -> list[str]:
+    """What is taken for granted of dates: a zone where some have none, days of a spreadsheet."""
+    texts = [" ".join(text.split()) for text in texts if ":" in text or SERIAL.match(text.strip())]
+    zoned = sum(1 for text in texts if ZONED.search(text))
+    serial = sum(1 for text in texts if SERIAL.match(text))
+    notes = []
+    if 0 < zoned < len(texts):
+        notes.append(
+            f"{len(texts) - zoned} of {len(texts)} times have no time zone: UTC is taken for them"
+        )
+    if serial:
+        notes.append(
+            f"{serial} dates are days as spreadsheets count them (45658 is 1 January 2025)"
+        )
+    return notes
 
 
 def _check_jobs(
@@ -186,6 +252,8 @@ def _check_jobs(
 
 def _cells_of(source: TextSource, skipped: Tally) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """The header, and the cells of each row of its length."""
+    if is_json(source.head()):
+        return _cells_of_json(source, skipped)
     header: list[str] = []
     raw: list[tuple[int, list[str]]] = []
     delimiter = ","

@@ -38,12 +38,14 @@ DATES = [
     ("05.01.2025 10:00", "dmy", 0),
     ("05-01-2025 10:00", "dmy", 0),
     ("1/5/25 10:00 AM", "mdy", 0),
+    ("45662.41666666667", "", 0),
 ]
 
 
 @pytest.mark.parametrize(("text", "order", "hours"), DATES)
 def test_date_is_read(text, order, hours):
-    assert date_of(text, order) == MOMENT + hours * 3600.0
+    # Days of a spreadsheet are rounded to microseconds.
+    assert date_of(text, order) == pytest.approx(MOMENT + hours * 3600.0, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +128,12 @@ LAYOUTS = {
     "markdown": "| Node | Start | End | Cause |\n|------|:------|-----|-------|\n"
     "| a | 2025-01-05 10:00 | 2025-01-05 12:00 | GPU |\n"
     "| b | 2025-02-05 10:00 | 2025-02-05 12:00 | NIC |\n",
+    "JSON": '[{"host": "a", "started": "2025-01-05T10:00:00Z", "ended": "2025-01-05T12:00:00Z",'
+    ' "cause": "GPU"},\n {"host": "b", "started": "2025-02-05T10:00:00Z",'
+    ' "ended": "2025-02-05T12:00:00Z", "cause": "NIC", "note": null}]\n',
+    "a JSON record a line": '{"host": "a", "start": 1736071200, "duration_s": 7200,'
+    ' "xid": "GPU 1"}\n'
+    '{"host": "b", "start": 1738749600, "duration_s": 7200.0, "xid": "NIC 1"}\n',
     "a laboratory's": ",,,Start and fix,,,Cause,,\n"
     "System,nodes,nodenumz,Prob Started (mm/dd/yy hh:mm),"
     "Prob Fixed (mm/dd/yy hh:mm),Down Time,Facilities,Hardware,Network\n"
@@ -143,6 +151,25 @@ def test_table_of(tmp_path, layout):
     assert (observation.events, observation.node_days) == (2, 4000.0)
     assert values_of(found)["mean_outage_s"] == 7200.0
     assert any("GPU 1" in note and "NIC 1" in note for note in found.notes)
+
+
+def test_copies_of_a_nodes_row_count_once_and_are_told(tmp_path):
+    row = "a,2025-01-05 10:00:00,2025-01-05 12:00:00,GPU\n"
+    text = "node,start,end,cause\n" + row + row + row.replace("GPU", "NIC")
+    found = reading(tmp_path, text, name="t.csv", nodes=10.0)
+    assert found.observations[0].events == 2
+    assert found.skipped.reasons["copies of a row"] == [1, 3]
+    # Without a node they may be two events.
+    found = reading(tmp_path, text.replace("node,", "id,"), name="t.csv", nodes=10.0)
+    assert found.observations[0].events == 3
+
+
+def test_times_without_a_zone_among_others_are_told(tmp_path):
+    text = "node,start,cause\na,2025-01-05T10:00:00Z,GPU\nb,2025-01-09 10:00:00,NIC\n"
+    found = reading(tmp_path, text, name="t.csv", nodes=10.0)
+    assert any("1 of 2 times have no time zone" in note for note in found.notes)
+    plain = reading(tmp_path, text.replace("T", " ").replace("Z", ""), name="t.csv", nodes=10.0)
+    assert not any("time zone" in note for note in plain.notes)
 
 
 def test_ends_and_lengths_that_cannot_be_read_are_told(tmp_path):
@@ -178,9 +205,9 @@ def test_driver_errors_are_gpu_errors(tmp_path):
 
 
 def test_counts_without_a_date_are_refused_with_the_way_out(tmp_path):
-    text = "Component,Category,Interruption Count,% of Interruptions\nGPU,Hardware,148,30.1%\n"
-    with pytest.raises(InputError, match=r"table of counts.*kind interruptions"):
-        reading(tmp_path, text, name="t.csv")
+    for heading in ("Component,Category,Interruption Count,% of Interruptions", "cause,count"):
+        with pytest.raises(InputError, match=r"table of counts.*kind interruptions"):
+            reading(tmp_path, heading + "\nGPU,148,148,30.1%\n", name="t.csv")
 
 
 def test_columns_that_are_named_need_no_known_one(tmp_path):
