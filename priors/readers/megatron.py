@@ -74,12 +74,7 @@ class Megatron:
     def usual(self, text: str) -> tuple[int, Row] | None:
         """Where the one row of a whole line begins, and the row; None for any other line."""
         found = USUAL.search(text)
-        if (
-            found is None
-            or text.count("elapsed") != 1
-            or self.beside
-            or (found.start() and text[found.start() - 1].isalnum())  # another word's end
-        ):
+        if found is None or text.count("elapsed") != 1 or self.beside:
             return None
         step, elapsed, flops, batch = found.groups()
         if batch is None:
@@ -92,9 +87,10 @@ class Megatron:
             elif "batch size" in text or "loss" not in text:
                 return None  # without either, its rest may stand on the next line
         begin, seconds = found.start(), float(elapsed) * 1e-3
+        inside = begin and text[begin - 1].isalnum()  # another word's end
         tflops = nan if flops is None else float(flops)
         odd = not 0.0 < tflops < USUAL_LIMIT if flops is not None else "FLOP" in text
-        if odd or not 0.0 < seconds < USUAL_LIMIT:
+        if inside or odd or not 0.0 < seconds < USUAL_LIMIT:
             return None
         return begin, Row(int(step), seconds, tflops, nan, nan, nan, int(batch))
 

@@ -88,7 +88,7 @@ class Series:
     seconds: array = field(default_factory=lambda: array("d"))  # type: ignore[type-arg]
     tflops: array = field(default_factory=lambda: array("d"))  # type: ignore[type-arg]
     rates: array = field(default_factory=lambda: array("d"))  # type: ignore[type-arg]
-    sizes: array = field(default_factory=lambda: array("q"))  # type: ignore[type-arg]
+    runs: list[tuple[int, int]] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     resumes: list[Resume] = field(default_factory=list)
     spacing: Counter[int] = field(default_factory=Counter)
@@ -185,8 +185,9 @@ class Series:
         self.steps.append(row.step)
         self.seconds.append(row.seconds)
         self.tflops.append(row.tflops)
-        self.sizes.append(row.batch)
         self.rates.append(getattr(row, self.rate_kind) if self.rate_kind else math.nan)
+        if not self.runs or row.batch != self.runs[-1][1]:
+            self.runs.append((len(self.steps) - 1, row.batch))
         if row.batch and (row.batch in self.batches or len(self.batches) < RECENT):
             self.batches[row.batch] += 1
         if len(self.steps) >= LIMIT:
@@ -198,8 +199,17 @@ class Series:
         self.seconds = self.seconds[::2]
         self.tflops = self.tflops[::2]
         self.rates = self.rates[::2]
-        self.sizes = self.sizes[::2]
+        self.runs = [((start + 1) // 2, batch) for start, batch in self.runs]
         self.starts = sorted({(start + 1) // 2 for start in self.starts})
+
+    @property
+    def sizes(self) -> list[int]:
+        """Sequences of the step of each row, 0 where it does not say; kept as runs of one size."""
+        ends = [start for start, _ in self.runs[1:]] + [len(self.steps)]
+        sizes: list[int] = []
+        for (start, batch), end in zip(self.runs, ends, strict=True):
+            sizes += [batch] * (end - start)
+        return sizes
 
     @property
     def batch(self) -> int:

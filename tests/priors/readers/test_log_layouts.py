@@ -82,6 +82,17 @@ def test_steps_of_a_ramp_are_not_those_of_its_end(tmp_path):
     assert found.drafts[0].raw["overrides"] == {"parallelism.global_batch_seqs": 512}
 
 
+def test_batches_of_a_thinned_log_stay_with_their_steps(tmp_path, monkeypatch):
+    from priors.readers import step_series
+
+    monkeypatch.setattr(step_series, "LIMIT", 64)
+    rows = [megatron_row(step, 500.0 + step % 3, batch=16) for step in range(1, 90)]
+    rows += [megatron_row(step, 1000.0 + step % 3, batch=512) for step in range(90, 250)]
+    found = reading(tmp_path, lines(rows))
+    assert values_of(found)["step_mean_s"] == pytest.approx(1.001, abs=1e-3)
+    assert "regimes" not in values_of(found)
+
+
 def test_newest_line_first_is_refused_with_the_way_out(tmp_path):
     text = lines(megatron_row(step, ms) for step, ms in reversed([*enumerate(MS, 1)]))
     with pytest.raises(InputError, match=r"line 2.*from 29 to 28.*tac"):
