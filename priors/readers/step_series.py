@@ -92,7 +92,6 @@ class Series:
     starts: list[int] = field(default_factory=list)
     resumes: list[Resume] = field(default_factory=list)
     spacing: Counter[int] = field(default_factory=Counter)
-    batches: Counter[int] = field(default_factory=Counter)
     rate_kind: str = ""
     rows: int = 0
     stride: int = 1
@@ -188,8 +187,6 @@ class Series:
         self.rates.append(getattr(row, self.rate_kind) if self.rate_kind else math.nan)
         if not self.runs or row.batch != self.runs[-1][1]:
             self.runs.append((len(self.steps) - 1, row.batch))
-        if row.batch and (row.batch in self.batches or len(self.batches) < RECENT):
-            self.batches[row.batch] += 1
         if len(self.steps) >= LIMIT:
             self._thin()
 
@@ -202,19 +199,24 @@ class Series:
         self.runs = [((start + 1) // 2, batch) for start, batch in self.runs]
         self.starts = sorted({(start + 1) // 2 for start in self.starts})
 
+    def _lengths(self) -> list[tuple[int, int]]:
+        """Sequences of a step, 0 where it is not said, and how many rows after each other."""
+        ends = [start for start, _ in self.runs[1:]] + [len(self.steps)]
+        return [(batch, end - start) for (start, batch), end in zip(self.runs, ends, strict=True)]
+
     @property
     def sizes(self) -> list[int]:
-        """Sequences of the step of each row, 0 where it does not say; kept as runs of one size."""
-        ends = [start for start, _ in self.runs[1:]] + [len(self.steps)]
-        sizes: list[int] = []
-        for (start, batch), end in zip(self.runs, ends, strict=True):
-            sizes += [batch] * (end - start)
-        return sizes
+        """Sequences of the step of each row, 0 where it does not say."""
+        return [batch for batch, rows in self._lengths() for _ in range(rows)]
 
     @property
     def batch(self) -> int:
         """Sequences of a step, those of most of them; 0 where no row says."""
-        return self.batches.most_common(1)[0][0] if self.batches else 0
+        counts: Counter[int] = Counter()
+        for batch, rows in self._lengths():
+            if batch:
+                counts[batch] += rows
+        return counts.most_common(1)[0][0] if counts else 0
 
     @property
     def interval(self) -> int:
