@@ -1,5 +1,7 @@
 """Training logs of all frameworks: one pass that keeps steps, saves and aborts."""
 
+import itertools
+import re
 from dataclasses import dataclass
 
 from priors.readers.dialects import dialects
@@ -14,6 +16,11 @@ from priors.readers.text import BARE_ANSI, split_rank
 from priors.readers.training_evidence import evidence_of
 
 MOST_LABELS = 4096
+
+NUMBER_BEFORE = re.compile(r"\s*(?:\[(\d+)\]|(\d+):)(?=\s)")
+"""A rank, or the number that grep and pagers put before a line."""
+
+LEAST_NUMBERS = 4
 
 LEAST_BACK = 3
 """Fewer steps back are resumes."""
@@ -70,7 +77,7 @@ class TrainingLog:
 
 def scan(source: TextSource, dialect: Dialect) -> tuple[Ranks, Marks, int]:
     """All ranks' series, what else was seen, and the number of the last line."""
-    found = _Scan(dialect)
+    found = _Scan(dialect, numbered=_are_numbered(source.head(), dialect))
     words = (*dialect.markers, *HINTS)
     number = 0
     for first, texts in source.batches():
@@ -99,8 +106,9 @@ def scan(source: TextSource, dialect: Dialect) -> tuple[Ranks, Marks, int]:
 class _Scan:
     """One pass over the lines that may say something."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, *, numbered: bool) -> None:
         self.dialect = dialect
+        self.numbered = numbered
         self.megatron = dialect if isinstance(dialect, Megatron) else None
         self.waiting = dialect.waiting if isinstance(dialect, Megatron) else {}
         self.ranks = Ranks()
@@ -112,6 +120,8 @@ class _Scan:
 
     def take(self, number: int, raw: str, *, cut: bool) -> None:
         """Rows and marks of one line."""
+        if self.numbered:
+            raw = NUMBER_BEFORE.sub("", raw, count=1)
         if self.megatron is not None and not self.waiting and not cut:
             usual = self.megatron.usual(raw)
             if usual is not None:
@@ -148,6 +158,16 @@ class _Scan:
         series = self.ranks.series.get(label) or self.ranks.of(label)
         if series is not None and series.add(line, row) and label == self.first:
             self.marks.step(text, row.step, series.gap * row.seconds)
+
+
+def _are_numbered(head: list[str], dialect: Dialect) -> bool:
+    """Whether numbers before the lines count them: they only grow, as those of ranks do not."""
+    lines = (line for line in head if any(marker in line for marker in dialect.markers))
+    found = [NUMBER_BEFORE.match(line) for line in lines]
+    numbers = [int(match[1] or match[2]) for match in found if match is not None]
+    return len(numbers) >= LEAST_NUMBERS and all(
+        before < after for before, after in itertools.pairwise(numbers)
+    )
 
 
 def _has_less(row: Row, other: Row) -> bool:

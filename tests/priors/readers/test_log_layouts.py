@@ -93,6 +93,18 @@ def test_batches_of_a_thinned_log_stay_with_their_steps(tmp_path, monkeypatch):
     assert "regimes" not in values_of(found)
 
 
+@pytest.mark.parametrize("form", ["{number}:{row}", "[{number}] {row}", "  {number}\t{row}"])
+def test_numbers_of_lines_are_no_ranks(tmp_path, form):
+    rows = [megatron_row(step, ms) for step, ms in enumerate(MS, 1)]
+    text = lines(form.format(number=120 + 7 * n, row=row) for n, row in enumerate(rows))
+    found = reading(tmp_path, text)
+    assert values_of(found)["step_mean_s"] == pytest.approx(MEAN_S)
+    assert found.skipped.reasons == {}
+    # Control: numbers that come again are ranks, each with its rows.
+    ranks = lines(form.format(number=rank, row=row) for row in rows for rank in range(4))
+    assert values_of(reading(tmp_path, ranks))["step_mean_s"] == pytest.approx(MEAN_S)
+
+
 def test_newest_line_first_is_refused_with_the_way_out(tmp_path):
     text = lines(megatron_row(step, ms) for step, ms in reversed([*enumerate(MS, 1)]))
     with pytest.raises(InputError, match=r"line 2.*from 29 to 28.*tac"):
