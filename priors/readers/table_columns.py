@@ -10,29 +10,33 @@ from priors.readers.table_dates import date_of
 NAMES: dict[str, tuple[str, ...]] = {
     what: tuple(words.split())
     for what, words in {
-        "node": """node nodename nodeid nodenum nodenumz nodenumber nodeaddress host hostname hostid
-            machine machineid machinename server servername serverid instance instanceid vm vmname
-            location configurationitem affectedci""",
+        "node": """node nodename nodeid nodenum nodenumz nodenumber nodeaddress host hostname
+            hostid machine machineid machinename server servername serverid instance
+            instanceid vm vmname location configurationitem affectedci""",
         "start": """start starttime started probstarted problemstarted begin begintime begindate
-            failuretime failedat timestamp time date datetime occurred eventtime eventdate opened
-            downat startdate startedat startts starttimestamp startdatetime detected detectedat
-            detectiontime created createdat createdon openedat openedon occurredat occurredon
-            reported reportedat failure failuredate failurestart failurets failuretimestamp
-            faultstart faulttime incidentstart incidenttime incidentdate interruptedat
-            interruptiontime crashtime outagestart outagebegin downtimestart downsince ts""",
-        "end": """end endtime ended probfixed problemfixed fixed resolved recovered closed repaired
-            upat enddate endts endtimestamp enddatetime restored endedat resolvedat resolvedon
-            closedat closedon recoveredat restoredat restoredon fixedat repairedat finish finished
-            finishtime stop stoptime failureend faultend incidentend outageend downtimeend
-            upsince""",
+            failuretime failedat eventstarttime timestamp time date datetime occurred
+            eventtime eventdate opened downat startdate startedat startts starttimestamp
+            startdatetime detected detectedat detectiontime created createdat createdon
+            openedat openedon occurredat occurredon reported reportedat failure
+            failuredate failurestart failurets failuretimestamp faultstart faulttime
+            incidentstart incidenttime incidentdate interruptedat interruptiontime
+            crashtime outagestart outagebegin downtimestart downsince ts""",
+        "end": """end endtime ended probfixed problemfixed fixed resolved recovered closed
+            repaired upat enddate eventendtime eventstoptime endts endtimestamp
+            enddatetime restored endedat resolvedat resolvedon closedat closedon
+            recoveredat restoredat restoredon fixedat repairedat finish finished
+            finishtime stop stoptime failureend faultend incidentend outageend
+            downtimeend upsince""",
         "duration": """duration downtime uptime ttr mttr timetorepair timetoresolve timetorestore
-            timetorecover timetorecovery ttf timetofailure tbf timebetweenfailures length outage
-            outageduration outagelength downtimeduration incidentduration repairduration
-            totaldowntime toresolve torepair torecover torestore tofailure""",
+            timetorecover timetorecovery ttf timetofailure tbf timebetweenfailures
+            length outage outageduration outagelength downtimeduration incidentduration
+            repairduration totaldowntime toresolve torepair torecover torestore
+            tofailure""",
         "cause": """cause reason rootcause category failuretype type error fault failurecause
             failurecategory failuremode failurereason eventtype errortype errorcode
             errormessage incidenttype faulttype endreason stopreason exitreason
-            terminationreason xid component components subsystem description summary issue""",
+            terminationreason xid component components subsystem description summary
+            issue""",
         "fleet": "fleet cluster system machinetype generation partition",
         "censored": "censored iscensored censor",
         "event": "event observed isfailure failed",
@@ -41,7 +45,8 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 """Names of columns without spaces, units and zones; the first that a table has counts."""
 
-EITHER = ("recoverytime", "repairtime", "resolutiontime", "restoretime", "fixtime")
+EITHER: tuple[str, ...] = ("recoverytime", "repairtime", "resolutiontime", "restoretime")
+EITHER += ("fixtime", "resolvetime", "recovertime")
 """A moment in some tables, a duration in others: the first value tells."""
 
 CATEGORIES = ("facilities", "hardware", "humanerror", "network", "undetermined", "software")

@@ -90,7 +90,11 @@ class Rows:
 
 def headings(head: Sequence[str]) -> list[str]:
     """Lines that can be the header: exports put a title or two before it."""
-    lines = [line for line in head[:HEADER_LINES] if line.strip() and not line.startswith("#")]
+    lines = [
+        line
+        for line in head[:HEADER_LINES]
+        if line.strip() and (not line.startswith("#") or is_header(line))
+    ]
     return lines[:TITLES]
 
 
@@ -152,6 +156,7 @@ def _delimiter(header: str) -> str:
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
+    """Fields of a row; a heading may be a comment."""
     try:
         return next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:
@@ -200,6 +205,7 @@ def records(source: TextSource, options: ReadOptions, skipped: Tally) -> Rows:
             header[place]: place for place, own in enumerate(plain) if own in CATEGORIES
         }
     reading.status = table.intervals
+    raw = _without_availability(raw, plain, places, skipped)
     seen: set[tuple[str, ...]] = set()
     for number, row in raw:
         if "node" in places and row[places["node"]].strip() and "start" in places:
@@ -215,6 +221,22 @@ def records(source: TextSource, options: ReadOptions, skipped: Tally) -> Rows:
         _check_jobs(source, raw, places)
     table.intervals |= any(record.censored for record in table.records)
     return table
+
+
+def _without_availability(
+    raw: list[tuple[int, list[str]]], plain: list[str], places: dict[str, int], skipped: Tally
+) -> list[tuple[int, list[str]]]:
+    """Rows of outages, where an archive of traces lists both states as 0 and 1."""
+    if "eventtype" not in plain or "eventendreason" not in plain:
+        return raw
+    place = plain.index("eventtype")
+    if not {row[place].strip() for _, row in raw} <= {"0", "1"}:
+        return raw
+    places["cause"] = plain.index("eventendreason")
+    up = [number for number, row in raw if row[place].strip() == "1"]
+    if up:
+        skipped.add("rows of availability (event_type 1), no outages", up[0], len(up))
+    return [(number, row) for number, row in raw if row[place].strip() == "0"]
 
 
 def _clock_notes(texts: Iterable[str]) -> list[str]:
@@ -259,14 +281,16 @@ def _cells_of(source: TextSource, skipped: Tally) -> tuple[list[str], list[tuple
     delimiter = ","
     first = next((line for line in headings(source.head()) if is_header(line)), None)
     for number, line in _lines(source, skipped):
-        if not line.strip() or line.startswith("#") or set(line) <= set("|-+: "):
+        if not line.strip() or set(line) <= set("|-+: "):
+            continue
+        if line.startswith("#") and (header or not is_header(line)):
             continue
         if not header:
             if first is not None and not is_header(line):
                 skipped.add("lines before the header", number)
                 continue
             delimiter = _delimiter(line)
-            header = [name.strip() for name in _cells(line, delimiter)]
+            header = [name.strip() for name in _cells(line.lstrip("# "), delimiter)]
             continue
         cells = _cells(line, delimiter)
         if len(cells) != len(header):

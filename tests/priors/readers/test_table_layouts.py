@@ -134,6 +134,11 @@ LAYOUTS = {
     "a JSON record a line": '{"host": "a", "start": 1736071200, "duration_s": 7200,'
     ' "xid": "GPU 1"}\n'
     '{"host": "b", "start": 1738749600, "duration_s": 7200.0, "xid": "NIC 1"}\n',
+    "a comment as heading": "# node,start,end,cause\n# of January\n"
+    "a,2025-01-05 10:00,2025-01-05 12:00,GPU\nb,2025-02-05 10:00,2025-02-05 12:00,NIC\n",
+    "an archive of traces": "# event_id\tnode_id\tevent_type\tevent_start_time\tevent_end_time\t"
+    "event_end_reason\n1\ta\t1\t1735689600\t1736071200\t\n2\ta\t0\t1736071200\t1736078400\tGPU\n"
+    "3\tb\t1\t1736071200\t1738749600\t\n4\tb\t0\t1738749600\t1738756800\tNIC\n",
     "a laboratory's": ",,,Start and fix,,,Cause,,\n"
     "System,nodes,nodenumz,Prob Started (mm/dd/yy hh:mm),"
     "Prob Fixed (mm/dd/yy hh:mm),Down Time,Facilities,Hardware,Network\n"
