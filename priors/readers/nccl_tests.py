@@ -67,7 +67,12 @@ class NcclTests:
         table = read_json(source) if is_json else read_text(source)
         if not table.rows:
             seen = f", {table.skipped}" if table.skipped.reasons else ""
-            raise refuse(source, 1, f"no row with a bandwidth{seen}")
+            raise refuse(
+                source,
+                1,
+                f"no row with a bandwidth{seen}",
+                "the test ended before its first size: see what it printed" if table.runs else "",
+            )
         kind = _kind(table, source)
         ranks = _ranks(table, kind)
         sizes, values, notes = _plateau(table, source)

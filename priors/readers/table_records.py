@@ -1,7 +1,6 @@
 """Rows of a failure table as records in seconds."""
 
 import csv
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from priors.readers.table_dates import (
     has_two_readings,
     order_in,
 )
+from priors.readers.table_json import cells_of_json, is_json
 
 MOST_ROWS = 2_000_000
 HEADER_LINES, TITLES = 40, 6
@@ -108,43 +108,12 @@ def is_header(line: str) -> bool:
     )
 
 
-def is_json(head: Sequence[str]) -> bool:
-    """Whether the head is of JSON: a list of records, or one a line."""
-    first = next((line.strip() for line in head if line.strip()), "")
-    return first.startswith(("[{", "{")) or first == "["
-
-
 def is_json_table(head: Sequence[str]) -> bool:
     """Whether its records have the fields of a failure."""
     if not is_json(head):
         return False
     names = re.findall(r'"([^"\\]{1,60})"\s*:', "\n".join(head[:200])[:20000])
     return is_header(",".join(dict.fromkeys(names)))
-
-
-def _cells_of_json(
-    source: TextSource, skipped: Tally
-) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Fields of all records, and each record's values by them."""
-    text = source.text()
-    try:
-        content = json.loads(text)
-        items = list(enumerate(content, 1)) if isinstance(content, list) else [(1, content)]
-    except (json.JSONDecodeError, RecursionError):
-        items = []
-        for number, line in enumerate(text.split("\n"), 1):
-            try:
-                items.append((number, json.loads(line)))
-            except (json.JSONDecodeError, RecursionError):
-                if line.strip():
-                    skipped.add("lines that are no whole JSON", number)
-    found = [(number, item) for number, item in items if isinstance(item, dict)]
-    header = list(dict.fromkeys(str(key) for _, item in found for key in item))
-    rows = [
-        (number, ["" if item.get(key) is None else str(item[key]) for key in header])
-        for number, item in found
-    ]
-    return header, rows
 
 
 def _known(names: set[str], *whats: str) -> bool:
@@ -275,7 +244,7 @@ def _check_jobs(
 def _cells_of(source: TextSource, skipped: Tally) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """The header, and the cells of each row of its length."""
     if is_json(source.head()):
-        return _cells_of_json(source, skipped)
+        return cells_of_json(source, skipped)
     header: list[str] = []
     raw: list[tuple[int, list[str]]] = []
     delimiter = ","
