@@ -77,7 +77,17 @@ class Header:
             cells = cells[1:]
         if len(cells) == count + 1:
             cells = cells[:-1] if not cells[-1] else cells[1:] if not cells[0] else cells
-        return cells
+        return self._joined(cells) if len(cells) > count else cells
+
+    def _joined(self, cells: list[str]) -> list[str]:
+        """Fields with a job's name that holds the delimiter put together, if a state results."""
+        if "jobname" not in self.names:
+            return cells
+        place, extra = self.names.index("jobname"), len(cells) - len(self.names)
+        name = self.delimiter.join(cells[place : place + extra + 1])
+        joined = [*cells[:place], name, *cells[place + extra + 1 :]]
+        known = state_of(joined[self.names.index("state")]) in KNOWN_STATES
+        return joined if known else cells
 
     def _fixed(self, line: str) -> list[str]:
         """Fields by their places; one that is cut to its width is empty, but for id and state."""

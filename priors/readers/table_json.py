@@ -13,6 +13,18 @@ def is_json(head: Sequence[str]) -> bool:
     return first.startswith(("[{", "{")) or first == "["
 
 
+def first_record(head: Sequence[str]) -> dict[str, object]:
+    """The first record; nothing where it is none, or holds more than plain values."""
+    text = "\n".join(head).lstrip("[ \n\t")
+    try:
+        record, _ = json.JSONDecoder().raw_decode(text)
+    except (json.JSONDecodeError, RecursionError):
+        return {}
+    if not isinstance(record, dict) or any(isinstance(v, dict | list) for v in record.values()):
+        return {}
+    return record
+
+
 def cells_of_json(
     source: TextSource, skipped: Tally
 ) -> tuple[list[str], list[tuple[int, list[str]]]]:

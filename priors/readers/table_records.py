@@ -25,7 +25,7 @@ from priors.readers.table_dates import (
     has_two_readings,
     order_in,
 )
-from priors.readers.table_json import cells_of_json, is_json
+from priors.readers.table_json import cells_of_json, first_record, is_json
 
 MOST_ROWS = 2_000_000
 HEADER_LINES, TITLES = 40, 6
@@ -110,10 +110,7 @@ def is_header(line: str) -> bool:
 
 def is_json_table(head: Sequence[str]) -> bool:
     """Whether its records have the fields of a failure."""
-    if not is_json(head):
-        return False
-    names = re.findall(r'"([^"\\]{1,60})"\s*:', "\n".join(head[:200])[:20000])
-    return is_header(",".join(dict.fromkeys(names)))
+    return is_json(head) and is_header(",".join(first_record(head)))
 
 
 def _known(names: set[str], *whats: str) -> bool:

@@ -161,3 +161,14 @@ def test_event_without_a_length_does_not_shorten_the_others(tmp_path):
     text = "JobID|State|Elapsed|NNodes\n1|NODE_FAIL|02:00:00|4\n2|NODE_FAIL|INVALID|4\n"
     values = values_of(reading(tmp_path, text))
     assert (values["interruptions"], values["mean_uptime_s"]) == (2, 7200.0)
+
+
+def test_name_of_a_job_may_hold_the_delimiter(tmp_path):
+    text = (
+        "JobID|JobName|State|Elapsed|NNodes\n1|a|b|NODE_FAIL|06:00:00|4\n2|x|COMPLETED|06:00:00|4\n"
+    )
+    found = reading(tmp_path, text)
+    assert (values_of(found)["interruptions"], values_of(found)["node_days"]) == (1, 2.0)
+    # Control: where no state results, the row is told and left out.
+    told = reading(tmp_path, text.replace("a|b|NODE_FAIL", "a|NODE_FAIL|b"))
+    assert "rows without the 5 fields of the header" in told.skipped.reasons

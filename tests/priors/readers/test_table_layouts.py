@@ -231,3 +231,12 @@ def test_columns_that_are_named_need_no_known_one(tmp_path):
 def test_files_without_lines_are_refused_with_the_way_out(tmp_path, start, what):
     with pytest.raises(InputError, match=rf"{what}.*CSV"):
         reading(tmp_path, start + bytes(range(256)), name="t.csv")
+
+
+def test_entries_of_a_services_log_are_no_failures(tmp_path):
+    text = (
+        '[{"timestamp": "2025-01-05T10:00:00Z", "description": "started", "labels": {"a": "b"}},\n'
+        ' {"timestamp": "2025-01-05T10:00:01Z", "description": "running", "labels": {}}]\n'
+    )
+    with pytest.raises(InputError, match="no format"):
+        reading(tmp_path, text, name="t.json")
