@@ -223,7 +223,8 @@ def _parser() -> argparse.ArgumentParser:
         type=_pairs,
         default={},
         metavar="node=A,start=B",
-        help="columns of a table: node, start, end, duration, cause, fleet, censored, event, status",
+        help="columns of a table: node, start, end, duration, cause, fleet, censored, event, "
+        "status",
     )
     add("--dates", choices=("dmy", "mdy"), help="how a table writes 03/04/2025")
     add("--flops", metavar="NAME", help="how TFLOP/s were counted where a log has no times")

@@ -16,7 +16,9 @@ from priors.readers.step_series import Row
 BEGINS = re.compile(
     r"\bepoch=\d+/|(?<![\w/])global_step=|(?<![\w/])\d+/\d+, (?=Run|Sam)|\bsteps?:\s*\d+"
 )
-STEP = re.compile(r"global_step=(\d+)|\b\d+/(\d+),|\bsteps?:\s*(\d+)\b|(?<!\w)step=(\d+)")
+STEP = re.compile(
+    r"global_step=(\d+)|\b(?P<epoch>\d+)/(?P<local>\d+),|\bsteps?:\s*(\d+)\b|(?<!\w)step=(\d+)"
+)
 CURRENT = keyed_number(r"CurrSamplesPerSec")
 RUNNING = keyed_number(r"(?<![A-Za-z])SamplesPerSec")
 PIPELINE = keyed_number(r"\biter time \(s\)")
@@ -35,6 +37,8 @@ class DeepSpeed:
         Whether rows were means over the steps since the row before.
     before
         Of each rank, steps that an average held last, and their time in samples a rate.
+    epochs
+        Of each rank, the epoch, the steps logged before it, and those of it.
     """
 
     name: str = "deepspeed"
@@ -45,6 +49,7 @@ class DeepSpeed:
     skipped: Tally = field(default_factory=Tally)
     fields: Fields = field(init=False)
     before: dict[str, tuple[int, float, float]] = field(default_factory=dict)
+    epochs: dict[str, tuple[int, int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Share the tally."""
@@ -70,7 +75,7 @@ class DeepSpeed:
         number = STEP.search(text)
         if number is None:
             return None
-        step = int(next(part for part in number.groups() if part))
+        step = self._step(label, number)
         if (pipeline := PIPELINE.search(text)) is not None:
             self.averages = True
             value = self.fields.take("iter time", pipeline, line, cut=cut)
@@ -87,6 +92,17 @@ class DeepSpeed:
             end = "the end of the file" if cut else "another row"
             self.skipped.add(f"steps cut by {end}", line)
         return None
+
+    def _step(self, label: str, number: re.Match[str]) -> int:
+        """Steps since the start; early releases count those of an epoch."""
+        if not number["local"]:
+            return int(next(part for part in number.groups() if part))
+        epoch, local = int(number["epoch"]), int(number["local"])
+        known, before, last = self.epochs.get(label, (epoch, 0, 0))
+        if epoch != known:
+            before = before + last if epoch > known else 0
+        self.epochs[label] = (epoch, before, local)
+        return before + local
 
     def _own(self, line: int, label: str, step: int, average: float) -> float:
         r"""Rate of the steps since the row before: :math:`\Delta n / \Delta(n / \bar r)`."""

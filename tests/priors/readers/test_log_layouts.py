@@ -197,6 +197,19 @@ def test_running_averages_are_undone(tmp_path):
     assert any("mean over 10 steps" in note for note in found.notes)
 
 
+def test_steps_of_an_epoch_go_on_in_the_next(tmp_path):
+    # As above, 100 steps an epoch: the average is that of all of them.
+    text = lines(
+        f"[timer.py:189:stop] {(step - 1) // 100}/{(step - 1) % 100 + 1},"
+        f" SamplesPerSec={128 * (step - 2) / (1.5 * (step - 2) + 4.0)}, MemAllocated=0.26GB"
+        for step in range(10, 300, 10)
+    )
+    values = values_of(reading(tmp_path, text))
+    assert values["samples_per_s"] == pytest.approx(128 / 1.5)
+    assert "resumes" not in values
+    assert values["step_cv"] == pytest.approx(0.0, abs=1e-9)
+
+
 @pytest.mark.parametrize(
     "row",
     [
