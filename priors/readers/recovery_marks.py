@@ -43,6 +43,9 @@ LOG_CLOCK = re.compile(r"(?<!\w)[EWIF](\d{1,2})(\d{2}) (\d{2}):(\d{2}):(\d{2}(?:
 """Month, day and time as glog and its kin print them, without a year."""
 
 COMPACT = re.compile(r"\b(20\d{2})(\d{2})(\d{2})([ T]\d{2}:\d{2}:\d{2}\b)")
+LATE = 3.0
+"""Times of a row that pass before the next: the job stood still in between."""
+
 ANY_YEAR = 2000
 
 HINTS = ("heckpoint", "rror", "atchdog", "SIG", "Traceback", "raining")
@@ -78,13 +81,13 @@ class Marks:
     saves: list[int] = field(default_factory=list)
     detection_s: list[float] = field(default_factory=list)
     restart_s: list[float] = field(default_factory=list)
-    aborts: int = 0
     durations: list[tuple[str, float]] = field(default_factory=list)
     scheduled: bool = False
     _progress: str = ""
     _step_s: float = 0.0
     _abort: float | None = None
-    _aborted: bool = False
+    _abort_line: int = 0
+    _started: bool = False
     _last_step: int = 0
 
     @property
@@ -94,7 +97,10 @@ class Marks:
         return ranks[0][1] if ranks else []
 
     def finish(self) -> None:
-        """Decide what only the end of the file tells."""
+        """Decide what only the end of the file tells: an abort that nothing follows is one."""
+        if self._abort_line:
+            self._detect()
+            self._abort_line = 0
         for label, value in self.durations:
             if self.scheduled:
                 self.staged += 1
@@ -104,14 +110,35 @@ class Marks:
 
     def step(self, text: str, step: int, row_s: float) -> None:
         """Note progress; ``row_s`` is the time the row covers, nan where unknown."""
-        self._last_step = step
-        if self._aborted:
-            now = _moment(text, self._abort)
+        if self._abort_line:
+            self._after_abort(text, step, row_s)
+        self._last_step, self._progress, self._step_s = step, text, row_s
+
+    def _after_abort(self, text: str, step: int, row_s: float) -> None:
+        """Take the durations around an abort, if the job did stop: many errors are outlived."""
+        now = _moment(text, self._abort)
+        progress = _moment(self._progress, None)
+        late = now is not None and progress is not None and now - progress > LATE * row_s
+        if self._started or late or step <= self._last_step:
+            self._detect()
             if now is not None and self._abort is not None:
                 covered = row_s if row_s == row_s else 0.0  # noqa: PLR0124 - nan
                 self._add(self.restart_s, now - self._abort - covered, "restarts")
-            self._aborted, self._abort = False, None
-        self._progress, self._step_s = text, row_s
+        else:
+            self.skipped.add("errors that the job outlived", self._abort_line)
+        self._abort_line, self._abort = 0, None
+
+    def _detect(self) -> None:
+        """Take the time from the last progress to the abort."""
+        progress = _moment(self._progress, None)
+        if self._abort is None:
+            self.skipped.add("aborts without a time", self._abort_line)
+        elif progress is None:
+            self.skipped.add("aborts after steps without a time", self._abort_line)
+        else:
+            # The failure can have been any moment of the row that was never logged.
+            half = self._step_s / 2.0 if self._step_s == self._step_s else 0.0
+            self._add(self.detection_s, self._abort - progress - half, "detections")
 
     def _add(self, values: list[float], value: float, what: str) -> None:
         if value > 0.0:
@@ -123,19 +150,14 @@ class Marks:
         """Note any other line; True where the job starts."""
         if "heckpoint" in text:
             self._save(line, label, text)
-        if not self._aborted and self._last_step and ABORT.search(text):
-            self._aborted, self.aborts = True, self.aborts + 1
-            progress = _moment(self._progress, None)
-            self._abort = _moment(text, progress)
-            if self._abort is None:
-                self.skipped.add("aborts without a time", line)
-            elif progress is None:
-                self.skipped.add("aborts after steps without a time", line)
-            else:
-                # The failure can have been any moment of the row that was never logged.
-                half = self._step_s / 2.0 if self._step_s == self._step_s else 0.0
-                self._add(self.detection_s, self._abort - progress - half, "detections")
-        return START.search(text) is not None
+        if self._last_step and self._abort is None and ABORT.search(text):
+            # The first line of an abort that has a time tells it: tracebacks have none.
+            if not self._abort_line:
+                self._abort_line, self._started = line, False
+            self._abort = _moment(text, _moment(self._progress, None))
+        started = START.search(text) is not None
+        self._started |= started
+        return started
 
     def _save(self, line: int, label: str, text: str) -> None:
         if (found := SAVE_STEP.search(text)) and len(self.saves) < MOST_SAVES:

@@ -346,8 +346,8 @@ def test_timers_with_a_line_for_each_rank_are_told(tmp_path):
     assert found.skipped.reasons["save timers with a line for each rank, not read"][0] == 4
 
 
-def stamped(date, step):
-    return f" [{date}]{megatron_row(step, 1000.0 + step % 3)}"
+def stamped(date, step, level=1000.0):
+    return f" [{date}]{megatron_row(step, level + step % 3)}"
 
 
 @pytest.mark.parametrize("new_year", [False, True])
@@ -362,3 +362,25 @@ def test_watchdogs_print_no_year(tmp_path, new_year):
     last = 59.0
     passed = (9 * 60 + 60 if new_year else 10 * 60) + 59.5 - last
     assert draft.raw["values_s"] == [pytest.approx(passed - 0.5 * 1.002, abs=0.01)]
+
+
+TRACE = "Traceback (most recent call last):"
+
+
+def test_error_that_the_job_outlives_is_no_abort(tmp_path):
+    rows = [stamped(f"2025-03-21 10:00:{n:02d}", n) for n in range(1, 60)]
+    rows[30:30] = ["[2025-03-21 10:00:30,900] wandb: RuntimeError: retrying", TRACE]
+    found = reading(tmp_path, lines(rows))
+    assert found.drafts == ()
+    assert found.skipped.reasons["errors that the job outlived"] == [1, 31]
+
+
+def test_first_line_with_a_time_tells_when_a_job_aborted(tmp_path):
+    rows = [stamped(f"2025-03-21 10:00:{n:02d}", n) for n in range(1, 60)]
+    rows += [TRACE, "slurmstepd: error: *** STEP 1.0 ON n1 CANCELLED AT 2025-03-21T10:05:59 ***"]
+    rows += [stamped(f"2025-03-21 10:10:{n - 30:02d}", n, 1010.0) for n in range(31, 80)]
+    found = reading(tmp_path, lines(rows))
+    values = {draft.raw["quantity"]: draft.raw["values_s"] for draft in found.drafts}
+    half = 0.5 * 1.002
+    assert values["detection"] == [pytest.approx(300.0 - half, abs=0.01)]
+    assert values["restart"] == [pytest.approx(242.0 - 1.011, abs=0.01)]
