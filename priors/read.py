@@ -141,7 +141,7 @@ def _options(options: argparse.Namespace) -> "ReadOptions":
 
     from priors.readers.flop_conventions import CONVENTIONS
     from priors.readers.found import DEFAULT_STATES, options_for
-    from priors.readers.slurm import KNOWN_STATES
+    from priors.readers.slurm_rows import KNOWN_STATES
     from priors.readers.table_columns import NAMES
 
     states = options.counts_states or sorted(DEFAULT_STATES)
@@ -184,7 +184,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m priors.read",
         description="Read your own files - nccl-tests, training logs, sacct, failure tables, "
-        "goodput exports, also as gz, xz or zst - and write what they say as evidence.",
+        "goodput exports, also as gz, bz2, xz or zst - and write what they say as evidence.",
         epilog="example: python -m priors.read nccl.txt train.log jobs.txt --scenario mine.yaml "
         "--out evidence.yaml",
     )
@@ -221,7 +221,8 @@ def _parser() -> argparse.ArgumentParser:
         type=_pairs,
         default={},
         metavar="node=A,start=B",
-        help="columns of a table: node, start, end, duration, cause, censored, event",
+        help="columns of a table: node, start, end, duration, cause, fleet, censored, event, "
+        "status",
     )
     add("--dates", choices=("dmy", "mdy"), help="how a table writes 03/04/2025")
     add("--flops", metavar="NAME", help="how TFLOP/s were counted where a log has no times")

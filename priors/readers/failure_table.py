@@ -5,15 +5,14 @@ the window. Or rows are intervals of running, with a column that says which of t
 exposure is their sum, the censored ones included.
 """
 
-import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from model.errors import nearest
 from priors.readers.found import (
     Draft,
+    Event,
     Found,
     Measure,
     ReadOptions,
@@ -22,39 +21,13 @@ from priors.readers.found import (
     refuse,
 )
 from priors.readers.source import TextSource
-from priors.readers.table_columns import columns_of, date_of, date_order, split_unit
-from priors.readers.text import number_of, seconds_of
+from priors.readers.table_dates import date_of
+from priors.readers.table_records import Record, headings, is_header, is_json_table
+from priors.readers.table_records import records as read_records
 
 DAY_S = 86400.0
-MOST_ROWS = 2_000_000
-HEADER_LINES, TITLES = 40, 6
-
-QUOTED_LINES = 64
-"""Lines that a quoted cell may take: a quote without its end must not swallow the table."""
 
 PLANNED = re.compile(r"\b(?:planned|scheduled|maintenance)\b", re.IGNORECASE)
-CENSORED = re.compile(
-    r"^(?:censored|right[- ]censored|still (?:up|running)|running|end of observation)$",
-    re.IGNORECASE,
-)
-TRUE = frozenset({"1", "true", "yes", "y", "censored"})
-FALSE = frozenset({"0", "false", "no", "n", "", "uncensored", "observed"})
-RUNNING = frozenset({"uptime", "ttf", "timetofailure"})
-"""Durations that are of running, not of an outage."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """One row, in seconds; None where the table does not say."""
-
-    line: int
-    node: str
-    fleet: str
-    start: float | None
-    end: float | None
-    duration: float | None
-    cause: str
-    censored: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +39,7 @@ class FailureTable:
 
     def recognise(self, head: list[str]) -> bool:
         """A header with a start or a duration, and a node or a cause."""
-        return any(_is_header(line) for line in _headings(head))
+        return any(is_header(line) for line in headings(head)) or is_json_table(head)
 
     def read(self, source: TextSource, options: ReadOptions) -> Found:
         """The count with its exposure.
@@ -77,7 +50,8 @@ class FailureTable:
             If no row can be read, or dates can be read in two ways.
         """
         skipped = Tally()
-        records, places, notes, intervals = _records(source, options, skipped)
+        table = read_records(source, options, skipped)
+        records, notes, intervals = table.records, table.notes, table.intervals
         if not records:
             raise refuse(source, 1, f"no row that can be read; {skipped}")
         counted = [row for row in records if not row.censored]
@@ -86,9 +60,10 @@ class FailureTable:
             notes.append(f"{len(counted) - len(events)} planned or maintenance rows are no events")
         causes = Counter(row.cause or "no cause given" for row in events)
         notes.append("causes: " + ", ".join(f"{name} {n}" for name, n in causes.most_common(8)))
-        kind = options.event or (
-            "node_hardware_failure" if "node" in places else "job_interruption"
-        )
+        usual: Event = "gpu_error" if table.gpu_errors else "job_interruption"
+        if "node" in table.places and not table.gpu_errors:
+            usual = "node_hardware_failure"
+        kind = options.event or usual
         if options.event is None:
             notes.append(f"each row is taken as a {kind}: --event says otherwise")
         measures = [Measure(name="events", value=len(events), unit="1", meaning=kind)]
@@ -128,187 +103,6 @@ class FailureTable:
             notes=tuple(notes),
             withheld=tuple(withheld),
         )
-
-
-def _headings(head: Sequence[str]) -> list[str]:
-    """Lines that can be the header: exports put a title or two before it."""
-    lines = [line for line in head[:HEADER_LINES] if line.strip() and not line.startswith("#")]
-    return lines[:TITLES]
-
-
-def _is_header(line: str) -> bool:
-    names = {split_unit(name)[0] for name in _cells(line, _delimiter(line))}
-    return (
-        len(names) > 1
-        and _known(names, "start", "duration")
-        and _known(names, "node", "cause", "censored")
-    )
-
-
-def _known(names: set[str], *whats: str) -> bool:
-    from priors.readers.table_columns import NAMES
-
-    return any(name in names for what in whats for name in NAMES[what])
-
-
-def _delimiter(header: str) -> str:
-    return max((",", ";", "\t", "|"), key=header.count)
-
-
-def _cells(line: str, delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error:
-        return []
-
-
-def _records(
-    source: TextSource, options: ReadOptions, skipped: Tally
-) -> tuple[list[Record], dict[str, int], list[str], bool]:
-    """All rows, where columns are, notes, and whether rows are intervals of running."""
-    header: list[str] = []
-    raw: list[tuple[int, list[str]]] = []
-    delimiter = ","
-    first = next((line for line in _headings(source.head()) if _is_header(line)), None)
-    for number, line in _records_of(source, skipped):
-        if not line.strip() or line.startswith("#"):
-            continue
-        if not header:
-            if first is not None and not _is_header(line):
-                skipped.add("lines before the header", number)
-                continue
-            delimiter = _delimiter(line)
-            header = [name.strip() for name in _cells(line, delimiter)]
-            continue
-        cells = _cells(line, delimiter)
-        if len(cells) != len(header):
-            cut = number == source.cut_line
-            reason = (
-                "last row cut" if cut else f"rows without the {len(header)} fields of the header"
-            )
-            skipped.add(reason, number)
-            continue
-        raw.append((number, cells))
-        if len(raw) > MOST_ROWS:
-            raise refuse(source, number, f"more than {MOST_ROWS} rows: this is no failure table")
-    places = columns_of(header, options.columns, source)
-    if "start" not in places and "duration" not in places:
-        raise refuse(
-            source,
-            1,
-            "neither a start nor a duration is among the columns: " + ", ".join(header),
-            "--columns node=…,start=…,end=…,cause=…",
-        )
-    dates = [places[key] for key in ("start", "end") if key in places]
-    order = options.date_order or date_order([cells for _, cells in raw], dates)
-    notes = (
-        [
-            "dates are written both day first and month first: those that could be either are "
-            "left out"
-        ]
-        if order == "mixed"
-        else []
-    )
-    unit = split_unit(header[places["duration"]])[1] if "duration" in places else None
-    name = split_unit(header[places["duration"]])[0] if "duration" in places else ""
-    records = []
-    for number, cells in raw:
-        row = _record(number, cells, places, order=order, unit=unit, skipped=skipped, source=source)
-        if row is not None:
-            records.append(row)
-    intervals = "censored" in places or "event" in places or name in RUNNING
-    intervals |= any(row.censored for row in records)
-    return records, places, notes, intervals
-
-
-def _records_of(source: TextSource, skipped: Tally) -> Iterator[tuple[int, str]]:
-    """Lines, those of a quoted cell joined, with the number of the first."""
-    begun: list[tuple[int, str]] = []
-    for number, line in source.lines():
-        begun.append((number, line))
-        # A doubled quote inside a cell counts twice.
-        if sum(text.count('"') for _, text in begun) % 2 == 0:
-            yield begun[0][0], " ".join(text for _, text in begun)
-            begun = []
-        elif len(begun) >= QUOTED_LINES:
-            skipped.add("quotes without an end", begun[0][0])
-            yield from begun
-            begun = []
-    if begun:
-        skipped.add("quotes without an end", begun[0][0])
-        yield from begun
-
-
-def _record(
-    line: int,
-    cells: list[str],
-    places: dict[str, int],
-    *,
-    order: str,
-    unit: float | None,
-    skipped: Tally,
-    source: TextSource,
-) -> Record | None:
-    text = {what: cells[place].strip() for what, place in places.items()}
-    start = date_of(text.get("start", ""), order)
-    end = date_of(text.get("end", ""), order)
-    if "start" in places and start is None:
-        if not order and re.match(r"\d{1,2}[/.]\d{1,2}[/.]\d", text["start"]):
-            raise refuse(
-                source,
-                line,
-                f"{text['start']!r} can be read day first or month first",
-                "say --dates dmy or --dates mdy",
-            )
-        skipped.add("rows without a start that can be read", line)
-        return None
-    duration = _duration(text.get("duration", ""), unit)
-    if start is not None and end is not None:
-        between = end - start
-        if between < 0.0:
-            skipped.add("ends before their start, not used", line)
-            end = None
-        else:
-            if duration is not None and abs(between - duration) > max(60.0, 0.01 * between):
-                skipped.add("durations that are not end − start, not used", line)
-            duration = between
-    if duration == 0.0:
-        skipped.add("durations of zero (the event counts)", line)
-    cause = text.get("cause", "")
-    return Record(
-        line=line,
-        node=text.get("node", ""),
-        fleet=text.get("fleet", ""),
-        start=start,
-        end=end,
-        duration=duration,
-        cause="" if CENSORED.match(cause) else cause,
-        censored=_censored(text, cause, line, source),
-    )
-
-
-def _duration(text: str, unit: float | None) -> float | None:
-    if (seconds := seconds_of(text)) is not None:
-        return seconds
-    value = number_of(text)
-    if value is None or unit is None or value < 0.0:
-        return None
-    return value * unit
-
-
-def _censored(text: dict[str, str], cause: str, line: int, source: TextSource) -> bool | None:
-    """Whether the interval ended with the observation; None where the table has no such thing."""
-    if CENSORED.match(cause):
-        return True
-    for key, means in (("censored", True), ("event", False)):
-        if key in text:
-            value = text[key].lower()
-            if value in TRUE:
-                return means
-            if value in FALSE:
-                return not means
-            raise refuse(source, line, f"{key} is {text[key]!r}: 1 or 0 is needed")
-    return None
 
 
 def _draft(

@@ -215,7 +215,7 @@ def refuse(source: TextSource, line: int, message: str, remedy: str = "") -> Inp
 def identifier(source: TextSource, what: str) -> str:
     """An observation's id out of the file's name."""
     name = Path(source.label).name
-    for suffix in (".gz", ".xz", ".zst", ".log", ".txt", ".out", ".csv", ".json"):
+    for suffix in (".gz", ".bz2", ".xz", ".zst", ".log", ".txt", ".out", ".csv", ".json"):
         name = name.removesuffix(suffix)
     stem = "".join(letter if letter.isalnum() else "_" for letter in name).strip("_").lower()
     return f"{stem or 'file'}_{what}"

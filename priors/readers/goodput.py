@@ -9,10 +9,23 @@ from priors.readers.found import Draft, Found, Measure, ReadOptions, identifier,
 from priors.readers.source import TextSource
 from priors.readers.text import number_of
 
-PRODUCTIVE = ("total_productive_time", "productive_time", "goodput_time", "goodput_seconds")
+PRODUCTIVE: tuple[str, ...] = (
+    "total_productive_time",
+    "productive_time",
+    "goodput_time",
+    "goodput_seconds",
+)
 ELAPSED = ("total_elapsed_time", "total_job_time", "elapsed_time", "job_time")
+PRODUCTIVE += ("goodput_time_dict", "total_goodput_time")
 DISRUPTIONS = ("number_of_disruptions", "disruption_count", "disruptions")
-BADPUT = ("badput_time", "badput_breakdown", "total_unproductive_time", "badput", "badput_seconds")
+BADPUT: tuple[str, ...] = (
+    "badput_time",
+    "badput_breakdown",
+    "total_unproductive_time",
+    "badput",
+    "badput_seconds",
+)
+BADPUT += ("badput_time_dict", "badput_types")
 SHARE = ("goodput", "job_goodput", "goodput_percent")
 
 BACKGROUND = frozenset({"DATA_LOADING_ASYNC"})
@@ -47,9 +60,15 @@ class Goodput:
         try:
             content = json.loads(source.text())
         except json.JSONDecodeError as error:
+            if error.msg == "Extra data":
+                raise refuse(
+                    source, error.lineno, "a second record begins here", "one record a file"
+                ) from None
             raise refuse(source, error.lineno, f"not whole JSON: {error.msg}") from None
         except RecursionError:
             raise refuse(source, 1, "JSON nested too deeply") from None
+        if (series := _series(content, source)) is not None:
+            content = series
         if isinstance(content, list) and len(content) > 1:
             raise refuse(
                 source,
@@ -111,8 +130,67 @@ def _walk(content: object) -> Iterator[tuple[str, object]]:
             waiting += item
 
 
+def _series(content: object, source: TextSource) -> dict[str, object] | None:
+    """Newest values of a monitoring service's time series as one record; None for no series.
+
+    Raises
+    ------
+    InputError
+        If they are of several jobs.
+    """
+    items = content.get("timeSeries") if isinstance(content, dict) else content
+    found: dict[str, object] = {}
+    jobs: set[tuple[str, str]] = set()
+    for item in items if isinstance(items, list) else []:
+        metric = item.get("metric", item) if isinstance(item, dict) else None
+        if not isinstance(metric, dict):
+            return None
+        name = metric.get("type", metric.get("metric_type"))
+        if not isinstance(name, str):
+            return None
+        labels = _mapping(metric.get("labels", metric.get("metric_labels")))
+        resource = _mapping(item.get("resource"))
+        own = _mapping(resource.get("labels", item.get("resource_labels")))
+        jobs.add((str(own.get("workload_id", "")), str(own.get("replica_id", ""))))
+        value = _newest(item)
+        kind = next((text for key, text in labels.items() if str(key).endswith("put_source")), None)
+        what = name.rpartition("/")[2]
+        if kind is None:
+            found[what] = value
+        else:
+            _mapping(found.setdefault(what, {}))[str(kind)] = value
+    if len(jobs) > 1:
+        raise refuse(
+            source,
+            1,
+            f"series of {len(jobs)} jobs or replicas are in this export",
+            "filter by workload_id and replica_id",
+        )
+    return found or None
+
+
+def _mapping(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _newest(item: dict[str, object]) -> float | None:
+    """A series' value: that of its last moment, since totals only grow."""
+    points = item.get("points")
+    if not isinstance(points, list):
+        return _number(item.get("value"))
+    ends = [
+        (str(_mapping(point.get("interval")).get("endTime", "")), point.get("value"))
+        for point in points
+        if isinstance(point, dict)
+    ]
+    return _number(max(ends, key=lambda pair: pair[0])[1]) if ends else None
+
+
 def _number(value: object) -> float | None:
     if isinstance(value, dict):
+        total = next((part for key, part in value.items() if _is_total(key)), None)
+        if total is not None:
+            return _number(total)
         parts = [_number(part) for part in value.values()]
         numbers = [part for part in parts if part is not None]
         return sum(numbers) if numbers else None
@@ -121,6 +199,10 @@ def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) else None
+
+
+def _is_total(key: object) -> bool:
+    return str(key).rpartition(".")[2].upper() == "TOTAL"
 
 
 def _first(entries: dict[str, object], keys: tuple[str, ...]) -> float | None:
@@ -133,7 +215,7 @@ def _badput(entries: dict[str, object]) -> dict[str, float]:
     result = {}
     for key, value in source.items():  # type: ignore[attr-defined]
         number = _number(value)
-        if number is not None:
+        if number is not None and not _is_total(key):
             result[str(key).rpartition(".")[2].upper()] = number
     return result
 

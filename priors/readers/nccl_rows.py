@@ -1,6 +1,5 @@
 """Rows of nccl-tests: sizes with their bus and algorithm bandwidth, from text or JSON."""
 
-import json
 import re
 from dataclasses import dataclass, field
 
@@ -27,8 +26,10 @@ RANK_LINE = re.compile(r"Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+(\d+)\s+on\s+(\
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s?([KMGT]?)(i?B)?\Z", re.IGNORECASE)
 TYPES = "int8|uint8|int32|uint32|int64|uint64|half|float|double|bfloat16|f8e4m3|f8e5m2|fp8\\w*"
 ROW_START = re.compile(
-    rf"#?\s*(\d+(?:\.\d+)?\s?(?:[KMGT]i?B?|B)?)\s+(\d+)\s+({TYPES})\b", re.IGNORECASE
+    rf"#?\s*(\d+(?:\.\d+)?\s?(?:[KMGT]i?B?|B)?)\s+(\d+(?:\.\d+)?(?:e\+?\d+)?)\s+({TYPES})\b",
+    re.IGNORECASE,
 )
+CSV_ROW = re.compile(rf'\s*"?\d+"?,\s*"?\d+"?,\s*"?(?:{TYPES})"?,', re.IGNORECASE)
 WORDS: tuple[str, ...] = (
     "float",
     "half",
@@ -40,7 +41,7 @@ WORDS: tuple[str, ...] = (
     "f8e",
     "fp8",
 )
-WORDS += ("Rank ", "Avg bus", "...")
+WORDS += ("Rank ", "Avg bus", "minBytes", "...")
 """A line without any of these is no row and no header that is needed."""
 
 NOISE = re.compile(r"\S+:\d+:\d+ \[\d+\] NCCL \w+.*|\S+ NCCL (?:INFO|WARN|TRACE).*")
@@ -66,12 +67,14 @@ class Row:
     ----------
     sides
         Pairs of algorithm and bus bandwidth, out of place and in place.
+    variant
+        Type, reduction and root: one run may try several.
     """
 
     line: int
     size: int
     sides: tuple[tuple[float, float], ...]
-    wrong: bool
+    variant: tuple[str, str, str] = ("", "", "")
 
 
 @dataclass(slots=True)
@@ -84,8 +87,22 @@ class Table:
     hosts: dict[int, str] = field(default_factory=dict)
     average: float | None = None
     skipped: Tally = field(default_factory=Tally)
-    by_size: dict[int, Row] = field(default_factory=dict)
     by_position: int = 0
+    runs: int = 0
+    cycles: int = 1
+
+
+type Variant = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class Sweep:
+    """Sizes of one variant as they pass."""
+
+    first: int = 0
+    last: dict[str, int] = field(default_factory=dict)
+    by_size: dict[int, Row] = field(default_factory=dict)
+    cycles: int = 1
 
 
 def read_text(source: TextSource) -> Table:
@@ -98,7 +115,7 @@ def read_text(source: TextSource) -> Table:
     """
     table = Table()
     broken: tuple[int, str] | None = None
-    last_by_prefix: dict[str, int] = {}
+    sweeps: dict[Variant, Sweep] = {}
     for number, raw in source.lines():
         if broken is None and not any(word in raw for word in WORDS):
             if "_perf" in raw and (match := KIND.search(raw)):
@@ -106,8 +123,7 @@ def read_text(source: TextSource) -> Table:
             continue
         prefix, line = split_rank(BARE_ANSI.sub("", raw) if "[" in raw else raw)
         line = without_stamp(line)
-        if "," in line:
-            line = COMMAS.sub("", line)
+        line = _plain(line)
         if _is_header(table, source, number, line):
             continue
         begin = number
@@ -125,8 +141,9 @@ def read_text(source: TextSource) -> Table:
             broken = (begin, line)
             continue
         row = _row(table, begin, start, cells, cut=cut)
-        if row is not None and _is_new(table, source, row, prefix, last_by_prefix):
+        if row is not None and is_new(table, source, row, prefix, sweeps):
             table.rows.append(row)
+    choose(table)
     if broken is not None:
         table.skipped.add("rows cut or broken by other output", broken[0])
     return table
@@ -136,8 +153,11 @@ def _is_header(table: Table, source: TextSource, number: int, line: str) -> bool
     """Note what a line that is no row says; False for what may be a row."""
     if "_perf" in line and (match := KIND.search(line)):
         table.kind = match[1]
+    if "minBytes" in line:
+        table.runs += 1
+        return True
     if "Rank" in line and (match := RANK_LINE.search(line)):
-        _note_rank(table, source, number, int(match[1]), match[3])
+        note_rank(table, source, number, int(match[1]), match[3])
         return True
     if "Avg bus bandwidth" in line:
         found = AVERAGE.search(line)
@@ -155,7 +175,14 @@ def _row_begins(line: str, start: re.Match[str]) -> bool:
     return not before or "NCCL" in before or before.endswith((":", "]", ">"))
 
 
-def _note_rank(table: Table, source: TextSource, number: int, rank: int, host: str) -> None:
+def note_rank(table: Table, source: TextSource, number: int, rank: int, host: str) -> None:
+    """Note the host of a rank.
+
+    Raises
+    ------
+    InputError
+        If the rank has one: there are two runs.
+    """
     if rank in table.hosts:
         raise refuse(
             source,
@@ -166,21 +193,68 @@ def _note_rank(table: Table, source: TextSource, number: int, rank: int, host: s
     table.hosts[rank] = host
 
 
-def _is_new(table: Table, source: TextSource, row: Row, prefix: str, last: dict[str, int]) -> bool:
-    """Whether a row is no copy; another measurement of a size seen before is a second run."""
-    known = table.by_size.setdefault(row.size, row)
-    if row.size < last.get(prefix, 0) or known.sides != row.sides:
+def _plain(line: str) -> str:
+    """A row without the bars, commas and quotes of a table that it was pasted into."""
+    if "|" in line:
+        line = line.replace("|", " ")
+    if "," not in line:
+        return line
+    if CSV_ROW.match(line):
+        return line.replace(",", " ").replace('"', "")
+    return COMMAS.sub("", line)
+
+
+def is_new(
+    table: Table, source: TextSource, row: Row, prefix: str, sweeps: dict[Variant, Sweep]
+) -> bool:
+    """Whether a row is no copy.
+
+    Raises
+    ------
+    InputError
+        If a size is measured again, or another way, and nothing says that one run did it.
+    """
+    one = table.runs == 1 and table.average is None
+    strange = bool(sweeps) and row.variant not in sweeps and not one
+    sweep = sweeps.setdefault(row.variant, Sweep(first=row.size))
+    last = sweep.last.get(prefix, 0)
+    known = sweep.by_size.get(row.size)
+    again = strange or row.size < last or (known is not None and known.sides != row.sides)
+    # One program that repeats its sizes (-N) says so by one header and no average in between.
+    whole = row.size == sweep.first and last >= max(sweep.by_size, default=0)
+    if again and whole and one:
+        sweep.by_size = {}
+        sweep.cycles += 1
+        table.cycles = max(table.cycles, sweep.cycles)
+        known = None
+    elif again:
+        what = f"{' '.join(row.variant)} begins" if strange else f"size {row.size} comes again"
         raise refuse(
             source,
             row.line,
-            f"size {row.size} comes again after {last.get(prefix, row.size)}: "
-            "two runs are in this file",
+            f"{what} after {last or row.size}: two runs are in this file",
             "hand over one run a file",
         )
-    last[prefix] = row.size
-    if known is not row:
+    sweep.last[prefix] = row.size
+    if known is not None:
         table.skipped.add("copies of a row", row.line)
-    return known is row
+        return False
+    sweep.by_size[row.size] = row
+    return True
+
+
+def choose(table: Table) -> None:
+    """Keep one of the types, reductions and roots that a run tried: a sum of floats if it can."""
+    variants = list(dict.fromkeys(row.variant for row in table.rows))
+    if len(variants) < 2:  # noqa: PLR2004 - the usual run
+        return
+    best = max(variants, key=lambda variant: (variant[1] == "sum", variant[0] == "float"))
+    name = " ".join(word for word in best if word not in ("", "-1"))
+    others = [row for row in table.rows if row.variant != best]
+    table.skipped.add(
+        f"rows of other types, reductions or roots than {name}", others[0].line, len(others)
+    )
+    table.rows = [row for row in table.rows if row.variant == best]
 
 
 def _continued(broken: tuple[int, str], number: int, line: str) -> tuple[int, str]:
@@ -223,8 +297,8 @@ def _row(
 ) -> Row | None:
     size = _size(start[1])
     rest = start.string[start.end() :].split()
-    if rest and not VALUE.match(rest[0]):
-        table.operation = rest[0]
+    operation = rest[0] if rest and not VALUE.match(rest[0]) else ""
+    table.operation = operation or table.operation
     if size == 0:
         table.skipped.add("rows of size 0", number)
         return None
@@ -232,7 +306,9 @@ def _row(
         cells = cells[:-1]
     # The root is a whole number; a time has decimals below 10,000, and algorithm bandwidth has some
     # wherever it is in the plateau.
-    cells = _without_root(cells, size)
+    timed = _without_root(cells, size)
+    root = cells[0] if len(timed) < len(cells) else ""
+    cells = timed
     sides, wrong = _sides(cells, size)
     if not sides and not cut and (sides := _sides_by_position(cells)):
         table.by_position += 1
@@ -246,7 +322,9 @@ def _row(
     if wrong:
         table.skipped.add("rows with wrong results", number)
         return None
-    return Row(line=number, size=size, sides=tuple(sides), wrong=wrong)
+    return Row(
+        line=number, size=size, sides=tuple(sides), variant=(start[3].lower(), operation, root)
+    )
 
 
 def _without_root(cells: list[str], size: int) -> list[str]:
@@ -279,9 +357,11 @@ def _sides(cells: list[str], size: int) -> tuple[list[tuple[float, float]], bool
             if algorithm is not None and bus is not None and bus > 0.0:
                 sides.append((algorithm, bus))
             check = cells[place + BANDWIDTHS] if place + BANDWIDTHS < len(cells) else ""
+            # A copy may lack the check: then the other side's time follows at once.
+            bare = _fits(cells[place + BANDWIDTHS : place + 2 * BANDWIDTHS], size)
             # A whole number counts wrong results; older releases print a rounding error.
-            wrong |= check.isdecimal() and int(check) > 0
-            place += BANDWIDTHS + 1
+            wrong |= not bare and check.isdecimal() and int(check) > 0
+            place += BANDWIDTHS if bare else BANDWIDTHS + 1
         else:
             place += 1
     return sides, wrong
@@ -306,87 +386,3 @@ def _size(text: str) -> int:
     if match is None:
         return 0
     return round(float(match[1]) * SIZE_UNITS[match[2].lower()])
-
-
-def read_json(source: TextSource) -> Table:
-    """Rows of the JSON form.
-
-    Raises
-    ------
-    InputError
-        If it is not whole.
-    """
-    try:
-        content = json.loads(source.text())
-    except json.JSONDecodeError as error:
-        raise refuse(source, error.lineno, f"not whole JSON: {error.msg}") from None
-    except RecursionError:
-        raise refuse(source, 1, "JSON nested too deeply") from None
-    if not isinstance(content, dict):
-        raise refuse(source, 1, "not the JSON of nccl-tests: the top level is no object")
-    table = Table()
-    name = KIND.search(json.dumps(content.get("args", "")))
-    table.kind = name[1] if name else ""
-    _hosts_of(table, source, content)
-    results = content.get("results")
-    if not isinstance(results, list):
-        raise refuse(source, 1, "no list of results in this JSON")
-    previous = 0
-    for position, item in enumerate(results, start=1):
-        if not isinstance(item, dict) or not isinstance(item.get("size"), int):
-            table.skipped.add("results without a size", position)
-            continue
-        table.operation = str(item.get("redop", ""))
-        row = _json_row(table, position, item)
-        if row is None:
-            continue
-        if row.size < previous:
-            raise refuse(
-                source, 0, f"result {position}: size {row.size} after {previous}: two runs"
-            )
-        previous = row.size
-        table.rows.append(row)
-    return table
-
-
-def _hosts_of(table: Table, source: TextSource, content: object) -> None:
-    """Host of each rank, wherever the document lists them."""
-    stack = [content]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, dict):
-            rank, host = item.get("rank"), item.get("hostname")
-            if isinstance(rank, int) and isinstance(host, str):
-                _note_rank(table, source, 0, rank, host)
-            stack += item.values()
-        elif isinstance(item, list):
-            stack += item
-
-
-def _json_row(table: Table, position: int, item: dict[str, object]) -> Row | None:
-    size = int(item["size"])  # type: ignore[call-overload]
-    sides = []
-    for key in ("out_of_place", "in_place"):
-        side = item.get(key)
-        if not isinstance(side, dict):
-            continue
-        algorithm, bus = _finite(side.get("alg_bw")), _finite(side.get("bus_bw"))
-        if algorithm is None or bus is None:
-            table.skipped.add(f"{key} without a bandwidth", position)
-            continue
-        wrong = side.get("nwrong")
-        if isinstance(wrong, int | float) and wrong > 0:
-            table.skipped.add("results with wrong values", position)
-            continue
-        sides.append((algorithm, bus))
-    if size <= 0 or not sides:
-        table.skipped.add("results of size 0 or without a bandwidth", position)
-        return None
-    return Row(line=position, size=size, sides=tuple(sides), wrong=False)
-
-
-def _finite(value: object) -> float | None:
-    """A positive number of JSON; nan is written as a text."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if 0.0 < value < float("inf") else None

@@ -12,7 +12,8 @@ from priors.readers.found import (
     identifier,
     refuse,
 )
-from priors.readers.nccl_rows import ROW_START, Row, Table, read_json, read_text
+from priors.readers.nccl_json import read_json
+from priors.readers.nccl_rows import ROW_START, Row, Table, read_text
 from priors.readers.source import TextSource
 from priors.readers.text import split_rank, without_stamp
 
@@ -66,7 +67,12 @@ class NcclTests:
         table = read_json(source) if is_json else read_text(source)
         if not table.rows:
             seen = f", {table.skipped}" if table.skipped.reasons else ""
-            raise refuse(source, 1, f"no row with a bandwidth{seen}")
+            raise refuse(
+                source,
+                1,
+                f"no row with a bandwidth{seen}",
+                "the test ended before its first size: see what it printed" if table.runs else "",
+            )
         kind = _kind(table, source)
         ranks = _ranks(table, kind)
         sizes, values, notes = _plateau(table, source)
@@ -247,7 +253,10 @@ def _plateau(table: Table, source: TextSource) -> tuple[str, list[list[float]], 
             f"Avg bus bandwidth ({table.average:g} GB/s) averages all sizes: not an efficiency"
         )
     words = _bytes(largest) if len(chosen) == 1 else f"{_bytes(chosen[0])} to {_bytes(largest)}"
-    return words, [by_size[size] for size in chosen], notes
+    if table.cycles > 1:
+        notes.append(f"sizes were run {table.cycles} times: each time is a repeat")
+    rows = [row for row in table.rows if row.size in chosen]
+    return words, [[bus for _, bus in row.sides] for row in rows], notes
 
 
 def _row_of(table: Table, size: int) -> Row:
@@ -305,7 +314,7 @@ def _draft(
         "mean": round(centre, 6),
         "sd": round(spread, 6),
         "repeats": len(means),
-        "error_floor": ONE_SIZE_FLOOR if len(means) == 1 else FLOOR,
+        "error_floor": FLOOR if " to " in sizes else ONE_SIZE_FLOOR,
         "source": f"{source.label}: {kind} on {ranks} ranks",
     }
     return Draft(

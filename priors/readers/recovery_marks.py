@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from priors.readers.found import Tally
 from priors.readers.text import moment_of, number_of, seconds_of
@@ -11,12 +12,22 @@ SAVE_TIMER = re.compile(
 )
 SAVED_IN = re.compile(
     r"(?:finished saving the checkpoint|saved? (?:the )?checkpoint|checkpoint sav(?:ed|ing)"
-    r"|save duration)[^\n]{0,160}?(?:\bin|took|duration:?|time:?)\s+"
+    r"|checkpoint \S+ saved|saving (?:the )?checkpoint(?= took)|finished synchronous save"
+    r"|finished async_save|checkpoint save\b[^\n]{0,120}?\bsave(?= duration))"
+    r"[^\n]{0,160}?(?:\bin|took|taken:?|duration\s*:?|time:?)\s+"
     r"(\d[\d.,:]*(?:\s*days?,?\s*[\d:.]+|(?:\s*[a-zµ]+\b(?:\s*\d[\d.]*\s*[a-zµ]+\b)*))?)",
     re.IGNORECASE,
 )
+WHOLE = "(blocking + background)"
+"""What a time of an asynchronous write holds if it is the whole of it."""
+
+SCHEDULED = "Scheduled async checkpoint save"
+""""Save duration" is the time of staging in a log that says this."""
+
+RANK_TIMERS = re.compile(r"(?<![\w-])save-checkpoint\S*\s*\.*\s*:\s*\Z")
 SAVE_STEP = re.compile(
-    r"(?:saving|saved) (?:a |the )?checkpoint (?:at|from)?\s*(?:iteration|step)\s*[:=]?\s*(\d+)",
+    r"(?:saving|saved) (?:a |the )?(?:full )?checkpoint (?:at|from)?\s*(?:iteration|step)\s*[:=]?"
+    r"\s*(\d+)|checkpoint save\s*:[^\n]{0,60}?\biteration\s*:\s*(\d+)",
     re.IGNORECASE,
 )
 ABORT = re.compile(
@@ -28,6 +39,15 @@ START = re.compile(
     r"before the start of training step|Training starts at step|successfully loaded checkpoint"
     r"|Loaded checkpoint at step|Resuming from checkpoint"
 )
+LOG_CLOCK = re.compile(r"(?<!\w)[EWIF](\d{1,2})(\d{2}) (\d{2}):(\d{2}):(\d{2}(?:\.\d+)?)")
+"""Month, day and time as glog and its kin print them, without a year."""
+
+COMPACT = re.compile(r"\b(20\d{2})(\d{2})(\d{2})([ T]\d{2}:\d{2}:\d{2}\b)")
+LATE = 3.0
+"""Times of a row that pass before the next: the job stood still in between."""
+
+ANY_YEAR = 2000
+
 HINTS = ("heckpoint", "rror", "atchdog", "SIG", "Traceback", "raining")
 """A line without any of these is none of the above."""
 
@@ -49,6 +69,10 @@ class Marks:
         Steps after which a checkpoint was written.
     detection_s, restart_s
         Durations between last progress, abort and first new step.
+    durations
+        Save durations with their ranks: writes, unless the log says that they are scheduled.
+    scheduled
+        Whether it does.
     """
 
     skipped: Tally
@@ -57,11 +81,13 @@ class Marks:
     saves: list[int] = field(default_factory=list)
     detection_s: list[float] = field(default_factory=list)
     restart_s: list[float] = field(default_factory=list)
-    aborts: int = 0
+    durations: list[tuple[str, float]] = field(default_factory=list)
+    scheduled: bool = False
     _progress: str = ""
     _step_s: float = 0.0
     _abort: float | None = None
-    _aborted: bool = False
+    _abort_line: int = 0
+    _started: bool = False
     _last_step: int = 0
 
     @property
@@ -70,16 +96,49 @@ class Marks:
         ranks = sorted(self.writes.items(), key=lambda item: (-len(item[1]), item[0]))
         return ranks[0][1] if ranks else []
 
+    def finish(self) -> None:
+        """Decide what only the end of the file tells: an abort that nothing follows is one."""
+        if self._abort_line:
+            self._detect()
+            self._abort_line = 0
+        for label, value in self.durations:
+            if self.scheduled:
+                self.staged += 1
+            elif value > 0.0:
+                self._write(label, value)
+        self.durations.clear()
+
     def step(self, text: str, step: int, row_s: float) -> None:
         """Note progress; ``row_s`` is the time the row covers, nan where unknown."""
-        self._last_step = step
-        if self._aborted:
-            now = moment_of(text)
+        if self._abort_line:
+            self._after_abort(text, step, row_s)
+        self._last_step, self._progress, self._step_s = step, text, row_s
+
+    def _after_abort(self, text: str, step: int, row_s: float) -> None:
+        """Take the durations around an abort, if the job did stop: many errors are outlived."""
+        now = _moment(text, self._abort)
+        progress = _moment(self._progress, None)
+        late = now is not None and progress is not None and now - progress > LATE * row_s
+        if self._started or late or step <= self._last_step:
+            self._detect()
             if now is not None and self._abort is not None:
                 covered = row_s if row_s == row_s else 0.0  # noqa: PLR0124 - nan
                 self._add(self.restart_s, now - self._abort - covered, "restarts")
-            self._aborted, self._abort = False, None
-        self._progress, self._step_s = text, row_s
+        else:
+            self.skipped.add("errors that the job outlived", self._abort_line)
+        self._abort_line, self._abort = 0, None
+
+    def _detect(self) -> None:
+        """Take the time from the last progress to the abort."""
+        progress = _moment(self._progress, None)
+        if self._abort is None:
+            self.skipped.add("aborts without a time", self._abort_line)
+        elif progress is None:
+            self.skipped.add("aborts after steps without a time", self._abort_line)
+        else:
+            # The failure can have been any moment of the row that was never logged.
+            half = self._step_s / 2.0 if self._step_s == self._step_s else 0.0
+            self._add(self.detection_s, self._abort - progress - half, "detections")
 
     def _add(self, values: list[float], value: float, what: str) -> None:
         if value > 0.0:
@@ -91,22 +150,18 @@ class Marks:
         """Note any other line; True where the job starts."""
         if "heckpoint" in text:
             self._save(line, label, text)
-        if not self._aborted and self._last_step and ABORT.search(text):
-            self._aborted, self.aborts = True, self.aborts + 1
-            self._abort = moment_of(text)
-            if self._abort is None:
-                self.skipped.add("aborts without a time", line)
-            elif (progress := moment_of(self._progress)) is None:
-                self.skipped.add("aborts after steps without a time", line)
-            else:
-                # The failure can have been any moment of the row that was never logged.
-                half = self._step_s / 2.0 if self._step_s == self._step_s else 0.0
-                self._add(self.detection_s, self._abort - progress - half, "detections")
-        return START.search(text) is not None
+        if self._last_step and self._abort is None and ABORT.search(text):
+            # The first line of an abort that has a time tells it: tracebacks have none.
+            if not self._abort_line:
+                self._abort_line, self._started = line, False
+            self._abort = _moment(text, _moment(self._progress, None))
+        started = START.search(text) is not None
+        self._started |= started
+        return started
 
     def _save(self, line: int, label: str, text: str) -> None:
         if (found := SAVE_STEP.search(text)) and len(self.saves) < MOST_SAVES:
-            self.saves.append(int(found[1]))
+            self.saves.append(int(found[1] or found[2]))
         timer = SAVE_TIMER.search(text)
         if timer is not None:
             values = [number_of(part) for part in timer.groups() if part]
@@ -116,14 +171,19 @@ class Marks:
             else:
                 self._write(label, value * 1e-3)
             return
+        if RANK_TIMERS.search(text):
+            self.skipped.add("save timers with a line for each rank, not read", line)
+        self.scheduled |= SCHEDULED in text
         spoken = SAVED_IN.search(text)
         if spoken is None:
             return
         value = seconds_of(spoken[1].rstrip(".,"))
         if value is None:
             self.skipped.add("save times without a unit", line)
-        elif "staging" in text or "async" in text.lower():
+        elif WHOLE not in text and ("staging" in text or "async" in text.lower()):
             self.staged += 1
+        elif "ave duration" in text:
+            self.durations.append((label, value))
         elif value > 0.0:
             self._write(label, value)
 
@@ -131,3 +191,24 @@ class Marks:
         found = self.writes.setdefault(label, []) if len(self.writes) < MOST_RANKS else []
         if len(found) < MOST_SAVES:
             found.append(value)
+
+
+def _moment(text: str, near: float | None) -> float | None:
+    """The first moment in a text; one without a year is in the year that is nearest to another."""
+    if (moment := moment_of(text)) is not None:
+        return moment
+    if (whole := COMPACT.search(text)) is not None:
+        return moment_of(f"{whole[1]}-{whole[2]}-{whole[3]}{whole[4]}")
+    match = LOG_CLOCK.search(text)
+    if match is None:
+        return None
+    month, number, hour, minute = (int(part) for part in match.groups()[:4])
+    year = ANY_YEAR if near is None else datetime.fromtimestamp(near, tz=UTC).year
+    moments = []
+    for candidate in (year,) if near is None else (year - 1, year, year + 1):
+        try:
+            day = datetime(candidate, month, number, hour, minute, tzinfo=UTC)
+        except ValueError:
+            continue
+        moments.append(day.timestamp() + float(match[5]))
+    return min(moments, key=lambda moment: abs(moment - (near or 0.0)), default=None)

@@ -1,9 +1,10 @@
 """Slurm accounting, ``sacct --parsable2``: interruptions of jobs over node-days."""
 
-import re
+import json
 from collections import Counter
 from dataclasses import dataclass
 
+from model.errors import InputError
 from priors.readers.found import (
     Draft,
     Found,
@@ -14,39 +15,26 @@ from priors.readers.found import (
     refuse,
 )
 from priors.readers.job_exposure import JobExposure, SizeClass
+from priors.readers.slurm_rows import (
+    ELAPSED,
+    FIXED_WIDTH,
+    KNOWN_STATES,
+    Header,
+    elapsed_of,
+    fixed_header,
+    has_no_header,
+    header_of,
+    json_rows,
+    moment,
+    nodes_of,
+    state_of,
+)
 from priors.readers.source import TextSource
-from priors.readers.text import moment_of
-
-STATES = {
-    "BF": "BOOT_FAIL",
-    "CA": "CANCELLED",
-    "CD": "COMPLETED",
-    "CF": "CONFIGURING",
-    "CG": "COMPLETING",
-    "DL": "DEADLINE",
-    "F": "FAILED",
-    "LF": "LAUNCH_FAILED",
-    "NF": "NODE_FAIL",
-    "OOM": "OUT_OF_MEMORY",
-    "PD": "PENDING",
-    "PR": "PREEMPTED",
-    "R": "RUNNING",
-    "RF": "RECONFIG_FAIL",
-    "RQ": "REQUEUED",
-    "RS": "RESIZING",
-    "RV": "REVOKED",
-    "S": "SUSPENDED",
-    "TO": "TIMEOUT",
-}
-KNOWN_STATES = frozenset(STATES.values()) | {"REQUEUE_HOLD", "SPECIAL_EXIT", "STOPPED", "SIGNALING"}
-
-ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d{2}):(\d{2})(?:\.\d+)?\Z")
-SHORT_ELAPSED = re.compile(r"(\d+):(\d{2})(?:\.\d+)?\Z")
-HOSTS = re.compile(r"([^,\[\]]*)(?:\[([^\]]*)\])?[^,\[\]]*")
-FIXED_WIDTH = re.compile(r"\s*JobID\s+(?:\w+%?\s+)*State\b", re.IGNORECASE)
-TRES_NODES = re.compile(r"(?:^|,)node=(\d+)")
 
 DAY_S = 86400.0
+
+HEAD = 50
+"""Lines that may stand before the header."""
 
 SEEN = 1 << 20
 """Rows that are remembered to find copies."""
@@ -60,10 +48,13 @@ class Slurm:
     title: str = "Slurm sacct --parsable2"
 
     def recognise(self, head: list[str]) -> bool:
-        """A header with the job's id and state."""
+        """A header with the job's id and state, or sacct's JSON."""
         return any(
-            _header(line) is not None or FIXED_WIDTH.match(line) is not None for line in head[:50]
-        )
+            header_of(line) is not None
+            or FIXED_WIDTH.match(line) is not None
+            or has_no_header(line)
+            for line in head[:HEAD]
+        ) or _is_json(head)
 
     def read(self, source: TextSource, options: ReadOptions) -> Found:
         """Interruptions by state, with the node-days of all allocations.
@@ -76,30 +67,6 @@ class Slurm:
         return _Account(source, options).found()
 
 
-def _header(line: str) -> tuple[str, list[str]] | None:
-    """Delimiter and names of a header."""
-    for delimiter in ("|", "\t", ";", ","):
-        # --parsable ends each line with a delimiter; some dumps begin with one.
-        names = [name.strip().lower() for name in line.strip().strip(delimiter).split(delimiter)]
-        if {"jobid", "jobidraw"} & set(names) and "state" in names:
-            return delimiter, names
-    return None
-
-
-def elapsed_of(text: str) -> float | None:
-    """Seconds of Slurm's ``[D-]HH:MM:SS``, or ``MM:SS``; None for what is no time."""
-    match = ELAPSED.match(text)
-    if match:
-        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    elif short := SHORT_ELAPSED.match(text):
-        days, hours, minutes, seconds = 0, 0, int(short[1]), int(short[2])
-    else:
-        return None
-    if seconds >= 60 or (match and minutes >= 60):  # noqa: PLR2004 - sexagesimal
-        return None
-    return days * DAY_S + hours * 3600.0 + minutes * 60.0 + seconds
-
-
 class _Account:
     """One pass over the rows."""
 
@@ -107,57 +74,86 @@ class _Account:
         self.source = source
         self.options = options
         self.skipped = Tally()
-        self.names: list[str] = []
-        self.delimiter = "|"
-        self.leads = False
+        self.header = Header("|", ())
+        self.names: tuple[str, ...] = ()
         self.end_note = ""
         self.states: Counter[str] = Counter()
         self.jobs = 0
         self.events = 0
         self.uptime_s = 0.0
+        self.without_uptime = 0
         self.job_s = 0.0
         self.node_s = 0.0
         self.without_nodes = 0
-        self.disagree = 0
+        self.rounded = 0
         self.first_missing = 0
         self.seen: dict[tuple[str, str], tuple[str, str, int]] = {}
         self.events_seen: set[tuple[str, ...]] = set()
         self.exposure = JobExposure()
 
     def found(self) -> Found:
-        last = 0
-        for number, line in self.source.lines():
-            last = number
-            if not line.strip():
-                continue
-            header = _header(line)
-            if header is not None:
-                self.delimiter, self.names = header
-                self.leads = line.strip().startswith(self.delimiter)
-            elif (not self.names and FIXED_WIDTH.match(line)) or (
-                self.names and set(line.strip()) <= set("-| ")
-            ):
-                raise refuse(
-                    self.source,
-                    number,
-                    "columns of fixed width cut their values",
-                    "run sacct with --parsable2",
-                )
-            elif not self.names:
-                if number > 50:  # noqa: PLR2004 - as far as it is recognised
-                    break
-            else:
-                self._row(number, line)
-        if not self.names:
-            raise refuse(
-                self.source, 1, "no header with JobID and State", "run sacct without --noheader"
-            )
+        """Everything that the dump says."""
+        last = self._read_json() if _is_json(self.source.head()) else self._read_lines()
         self._check_columns()
         if not self.jobs:
             raise refuse(
                 self.source, max(last, 1), f"no job that ran in {last} lines; {self.skipped}"
             )
         return self._result()
+
+    def _read_json(self) -> int:
+        try:
+            content = json.loads(self.source.text())
+        except json.JSONDecodeError as error:
+            raise refuse(self.source, error.lineno, f"not whole JSON: {error.msg}") from None
+        except RecursionError:
+            raise refuse(self.source, 1, "JSON nested too deeply") from None
+        jobs = list(json_rows(content))
+        self.names = tuple(jobs[0]) if jobs else ("start", "end")
+        for row in jobs:
+            self._take(0, row, cut=False)
+        return len(jobs)
+
+    def _read_lines(self) -> int:
+        last, wide = 0, ""
+        for number, line in self.source.lines():
+            last = number
+            if not line.strip():
+                continue
+            header = header_of(line)
+            if header is None and set(line.strip()) <= set("-| "):
+                header = fixed_header(wide, line)
+                if header is None:
+                    raise self._cut_columns(number - 1 if wide else number)
+            if header is not None:
+                self.header, self.names = header, header.names
+            elif not self.names and FIXED_WIDTH.match(line):
+                wide = line
+            elif not self.names:
+                if wide:
+                    raise self._cut_columns(number - 1)
+                if number > HEAD:
+                    break
+            else:
+                self._row(number, line)
+        if not self.names:
+            if wide:
+                raise self._cut_columns(1)
+            raise refuse(
+                self.source,
+                1,
+                "no header with JobID and State",
+                "run sacct without -n (--noheader)",
+            )
+        return last
+
+    def _cut_columns(self, number: int) -> InputError:
+        return refuse(
+            self.source,
+            number,
+            "columns of fixed width cut their values, and no rule of dashes tells their places",
+            "run sacct with --parsable2",
+        )
 
     def _check_columns(self) -> None:
         times = {"elapsed", "elapsedraw"} & set(self.names)
@@ -170,18 +166,17 @@ class _Account:
             )
 
     def _row(self, number: int, line: str) -> None:
-        cells = [cell.strip() for cell in line.split(self.delimiter)]
-        count = len(self.names)
-        if self.leads and len(cells) > count and not cells[0]:
-            cells = cells[1:]
-        if len(cells) == count + 1:
-            cells = cells[:-1] if not cells[-1] else cells[1:] if not cells[0] else cells
+        cells = self.header.cells(line)
         cut = number == self.source.cut_line
+        count = len(self.names)
         if len(cells) != count:
             reason = "last row cut" if cut else f"rows without the {count} fields of the header"
             self.skipped.add(reason, number)
             return
-        row = dict(zip(self.names, cells, strict=True))
+        self._take(number, dict(zip(self.names, cells, strict=True)), cut=cut)
+
+    def _take(self, number: int, row: dict[str, str], *, cut: bool) -> None:
+        """Count one row."""
         job = row.get("jobid") or row.get("jobidraw", "")
         if not job:
             self.skipped.add("rows without a job id", number)
@@ -189,12 +184,15 @@ class _Account:
         if "." in job:
             self.skipped.add("step rows (.batch, .extern, .0 …): part of their job", number)
             return
+        if job.endswith("+"):
+            self.skipped.add("rows whose JobID is cut to the width of its column", number)
+            return
         if cut and self.names[-1] not in ("state", "elapsed"):
             self.end_note = (
-                f"line {number} has no ending: its last field, {self.names[-1]} {cells[-1]!r}, may "
-                "be cut"
+                f"line {number} has no ending: its last field, {self.names[-1]} "
+                f"{row[self.names[-1]]!r}, may be cut"
             )
-        state = self._state(row["state"])
+        state = state_of(row["state"])
         elapsed = self._elapsed(row, number, cut=cut)
         if cut and (state not in KNOWN_STATES or elapsed is None):
             self.skipped.add("last row cut", number)
@@ -203,7 +201,7 @@ class _Account:
             self.skipped.add(f"rows of the unknown state {state!r}", number)
             return
         start = row.get("start", "")
-        if moment_of(start) is not None and self._is_copy(number, row, job, state):
+        if moment(start) is not None and self._is_copy(number, row, job, state):
             return
         self._count(number, row, job, state, elapsed)
 
@@ -233,29 +231,17 @@ class _Account:
             "hand over the newest dump alone",
         )
 
-    def _state(self, text: str) -> str:
-        words = text.upper().replace("+", " ").replace(",", " ").split()
-        word = words[0] if words else ""
-        if word in STATES:
-            return STATES[word]
-        if word in KNOWN_STATES:
-            return word
-        # sacct cuts wide states to the width of a column: CANCELLED+, OUT_OF_ME+.
-        long = [state for state in KNOWN_STATES if text.endswith("+") and state.startswith(word)]
-        return long[0] if len(long) == 1 else word
-
     def _elapsed(self, row: dict[str, str], number: int, *, cut: bool) -> float | None:
         raw = row.get("elapsedraw", "")
         value = float(raw) if raw.isdecimal() else elapsed_of(row.get("elapsed", ""))
         if cut and self.names[-1] == "elapsed" and not ELAPSED.match(row["elapsed"]):
             return None
-        start, end = moment_of(row.get("start", "")), moment_of(row.get("end", ""))
+        start, end = moment(row.get("start", "")), moment(row.get("end", ""))
         if start is not None and end is not None:
             between = end - start
             if value is None and between >= 0.0:
                 return between
             if value is not None and abs(between - value) > max(60.0, 0.05 * value):
-                self.disagree += 1
                 self.skipped.add(
                     "rows whose End − Start is not Elapsed; Elapsed is used", number, 0
                 )
@@ -272,6 +258,7 @@ class _Account:
             if not counted:
                 return
             elapsed = 0.0
+            self.without_uptime += 1
         events = 0
         if counted:
             # Components of one heterogeneous job stop together.
@@ -282,11 +269,12 @@ class _Account:
                 self.uptime_s += elapsed
             if "+" in job:
                 self.events_seen.add(event)
-        nodes = _nodes(row)
+        nodes = nodes_of(row)
+        self.rounded += row.get("nnodes", "").endswith(("K", "M"))
         self.exposure.add(
             nodes or self.options.job_nodes or 1.0,
             max(elapsed, 0.0),
-            moment_of(row.get("start", "")),
+            moment(row.get("start", "")),
             events,
         )
         if elapsed <= 0.0:
@@ -316,6 +304,11 @@ class _Account:
             f"not counted: {others or 'none'}",
             "exposure is the elapsed time of every allocation, whatever its end, times its nodes",
         ]
+        if self.rounded:
+            notes.append(
+                f"{self.rounded} jobs print their nodes as 1.5K does 1,536, to three digits: sacct "
+                "--noconvert prints them whole"
+            )
         if self.end_note:
             notes.append(self.end_note)
         if "REQUEUED" in options.counted_states and not self.states["REQUEUED"]:
@@ -324,8 +317,8 @@ class _Account:
             Measure(name="jobs", value=self.jobs, unit="1", meaning="allocations, attempts single"),
             Measure(name="interruptions", value=self.events, unit="1", meaning=f"of {counted}"),
         ]
-        if self.events:
-            mean = self.uptime_s / self.events
+        if self.events > self.without_uptime:
+            mean = self.uptime_s / (self.events - self.without_uptime)
             measures.append(
                 Measure(name="mean_uptime_s", value=mean, unit="s", meaning="of interrupted jobs")
             )
@@ -400,26 +393,7 @@ class _Account:
         )
 
 
-def _nodes(row: dict[str, str]) -> float | None:
-    for key in ("nnodes", "allocnodes"):
-        if row.get(key, "").isdecimal() and int(row[key]) > 0:
-            return float(row[key])
-    match = TRES_NODES.search(row.get("alloctres", ""))
-    if match:
-        return float(match[1])
-    return _listed(row.get("nodelist", ""))
-
-
-def _listed(text: str) -> float | None:
-    """Nodes of a list such as ``n[01-03,7],login1``; None for what is no list."""
-    if not text or " " in text or text.lower().startswith(("none", "unknown")):
-        return None
-    count = 0
-    for name, inside in HOSTS.findall(text):
-        if not name:
-            continue
-        ranges = [part.split("-") for part in inside.split(",")] if inside else [["0"]]
-        if not all(number.isdecimal() for bounds in ranges for number in bounds):
-            return None
-        count += sum(int(bounds[-1]) - int(bounds[0]) + 1 for bounds in ranges)
-    return float(count) if count > 0 else None
+def _is_json(head: list[str]) -> bool:
+    """Whether the head is of sacct's JSON."""
+    text = "\n".join(head[:2000])
+    return text.lstrip().startswith("{") and '"jobs"' in text and '"job_id"' in text

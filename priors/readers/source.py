@@ -40,7 +40,21 @@ def _as_latin(error: UnicodeError) -> tuple[str, int]:
 
 codecs.register_error(AS_LATIN, _as_latin)
 
-MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+MAGIC = {
+    b"\x1f\x8b": "gz",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zst",
+    b"BZh": "bz2",
+}
+NO_TEXT = {
+    b"PK\x03\x04": ("a spreadsheet or a zip archive", "save the sheet as CSV, or unpack it"),
+    b"\xd0\xcf\x11\xe0": ("an old spreadsheet or document", "save the sheet as CSV"),
+    b"PAR1": ("a Parquet file", "write it as CSV"),
+    b"%PDF": ("a PDF document", "export its table as CSV"),
+    b"\x89PNG": ("a picture", "hand over the text"),
+    b"SQLite": ("a database", "write its table as CSV"),
+}
+"""First bytes of files that hold no lines of text: what they are, and the way out."""
 
 type Batch = tuple[int, list[str]]
 """Number of a line, and the texts of it and of those that follow."""
@@ -241,13 +255,20 @@ def _open(name: str) -> BinaryIO:
 
 
 def _decompressed(raw: BinaryIO, label: str) -> BinaryIO:
-    """The stream behind gzip, xz or zstd, recognised by its first bytes."""
+    """The stream behind gzip, bzip2, xz or zstd, recognised by its first bytes."""
     start = raw.peek(6)[:6]  # type: ignore[attr-defined]
+    for magic, (what, remedy) in NO_TEXT.items():
+        if start.startswith(magic):
+            raise InputError.single(message=f"this is {what}", source=label, remedy=remedy)
     kind = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "")
     if kind == "gz":
         import gzip
 
         return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+    if kind == "bz2":
+        import bz2
+
+        return cast(BinaryIO, bz2.BZ2File(raw))
     if kind == "xz":
         import lzma
 

@@ -88,10 +88,10 @@ class Series:
     seconds: array = field(default_factory=lambda: array("d"))  # type: ignore[type-arg]
     tflops: array = field(default_factory=lambda: array("d"))  # type: ignore[type-arg]
     rates: array = field(default_factory=lambda: array("d"))  # type: ignore[type-arg]
+    runs: list[tuple[int, int]] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     resumes: list[Resume] = field(default_factory=list)
     spacing: Counter[int] = field(default_factory=Counter)
-    batches: Counter[int] = field(default_factory=Counter)
     rate_kind: str = ""
     rows: int = 0
     stride: int = 1
@@ -185,8 +185,8 @@ class Series:
         self.seconds.append(row.seconds)
         self.tflops.append(row.tflops)
         self.rates.append(getattr(row, self.rate_kind) if self.rate_kind else math.nan)
-        if row.batch and (row.batch in self.batches or len(self.batches) < RECENT):
-            self.batches[row.batch] += 1
+        if not self.runs or row.batch != self.runs[-1][1]:
+            self.runs.append((len(self.steps) - 1, row.batch))
         if len(self.steps) >= LIMIT:
             self._thin()
 
@@ -196,7 +196,27 @@ class Series:
         self.seconds = self.seconds[::2]
         self.tflops = self.tflops[::2]
         self.rates = self.rates[::2]
+        self.runs = [((start + 1) // 2, batch) for start, batch in self.runs]
         self.starts = sorted({(start + 1) // 2 for start in self.starts})
+
+    def _lengths(self) -> list[tuple[int, int]]:
+        """Sequences of a step, 0 where it is not said, and how many rows after each other."""
+        ends = [start for start, _ in self.runs[1:]] + [len(self.steps)]
+        return [(batch, end - start) for (start, batch), end in zip(self.runs, ends, strict=True)]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Sequences of the step of each row, 0 where it does not say."""
+        return [batch for batch, rows in self._lengths() for _ in range(rows)]
+
+    @property
+    def batch(self) -> int:
+        """Sequences of a step, those of most of them; 0 where no row says."""
+        counts: Counter[int] = Counter()
+        for batch, rows in self._lengths():
+            if batch:
+                counts[batch] += rows
+        return counts.most_common(1)[0][0] if counts else 0
 
     @property
     def interval(self) -> int:

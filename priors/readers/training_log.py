@@ -1,17 +1,29 @@
 """Training logs of all frameworks: one pass that keeps steps, saves and aborts."""
 
+import itertools
+import re
 from dataclasses import dataclass
 
-from priors.readers.dialects import Dialect, dialects
+from priors.readers.dialects import dialects
 from priors.readers.found import Found, ReadOptions, refuse
+from priors.readers.log_account import Log
 from priors.readers.megatron import Megatron
+from priors.readers.one_line import Dialect
 from priors.readers.recovery_marks import HINTS, Marks
 from priors.readers.source import TextSource
 from priors.readers.step_series import Ranks, Row, Series
 from priors.readers.text import BARE_ANSI, split_rank
-from priors.readers.training_evidence import Log, evidence_of
+from priors.readers.training_evidence import evidence_of
 
 MOST_LABELS = 4096
+
+NUMBER_BEFORE = re.compile(r"\s*(?:\[(\d+)\]|(\d+):)(?=\s)")
+"""A rank, or the number that grep and pagers put before a line."""
+
+LEAST_NUMBERS = 4
+
+LEAST_BACK = 3
+"""Fewer steps back are resumes."""
 
 MOST_STEPS = 1_000_000_000
 
@@ -54,6 +66,7 @@ class TrainingLog:
                 f"no step with a time in {last} lines of this {dialect.title} log{seen}",
                 "is it the log of another framework? --as names one",
             )
+        _check_order(source, series)
         _note_copies(dialect, ranks, series)
         if source.cut_lines_over_length:
             dialect.skipped.add(
@@ -64,7 +77,7 @@ class TrainingLog:
 
 def scan(source: TextSource, dialect: Dialect) -> tuple[Ranks, Marks, int]:
     """All ranks' series, what else was seen, and the number of the last line."""
-    found = _Scan(dialect)
+    found = _Scan(dialect, numbered=_are_numbered(source.head(), dialect))
     words = (*dialect.markers, *HINTS)
     number = 0
     for first, texts in source.batches():
@@ -86,14 +99,16 @@ def scan(source: TextSource, dialect: Dialect) -> tuple[Ranks, Marks, int]:
         dialect.skipped.add("last lines without an ending that gave no step", source.cut_line)
     for line, label, row in dialect.finish():
         found.add(line, label, row, "")
+    found.marks.finish()
     return found.ranks, found.marks, number
 
 
 class _Scan:
     """One pass over the lines that may say something."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, *, numbered: bool) -> None:
         self.dialect = dialect
+        self.numbered = numbered
         self.megatron = dialect if isinstance(dialect, Megatron) else None
         self.waiting = dialect.waiting if isinstance(dialect, Megatron) else {}
         self.ranks = Ranks()
@@ -105,6 +120,8 @@ class _Scan:
 
     def take(self, number: int, raw: str, *, cut: bool) -> None:
         """Rows and marks of one line."""
+        if self.numbered:
+            raw = NUMBER_BEFORE.sub("", raw, count=1)
         if self.megatron is not None and not self.waiting and not cut:
             usual = self.megatron.usual(raw)
             if usual is not None:
@@ -143,12 +160,35 @@ class _Scan:
             self.marks.step(text, row.step, series.gap * row.seconds)
 
 
+def _are_numbered(head: list[str], dialect: Dialect) -> bool:
+    """Whether numbers before the lines count them: they only grow, as those of ranks do not."""
+    lines = (line for line in head if any(marker in line for marker in dialect.markers))
+    found = [NUMBER_BEFORE.match(line) for line in lines]
+    numbers = [int(match[1] or match[2]) for match in found if match is not None]
+    return len(numbers) >= LEAST_NUMBERS and all(
+        before < after for before, after in itertools.pairwise(numbers)
+    )
+
+
 def _has_less(row: Row, other: Row) -> bool:
     """Whether a row lacks a field that another has."""
     return any(
         (own != own or not own) and before == before and before  # noqa: PLR0124 - nan
         for own, before in zip(row[1:], other[1:], strict=True)
     )
+
+
+def _check_order(source: TextSource, series: Series) -> None:
+    """Refuse a log whose steps go down: consoles export the newest line first."""
+    back = series.resumes
+    if len(back) > LEAST_BACK and 2 * len(back) > series.rows:
+        raise refuse(
+            source,
+            back[0].line,
+            f"steps go down, from {back[0].last_step} to {back[0].first_step} and on: the newest "
+            "line is first",
+            "turn it round: tac FILE",
+        )
 
 
 def _note_copies(dialect: Dialect, ranks: Ranks, chosen: Series) -> None:

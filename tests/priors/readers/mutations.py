@@ -36,7 +36,39 @@ SEEDS = {
     "nccl-tests": TEXTS["nccl"],
     "failure-table": OUTAGES + INTERVALS,
 }
-MORE = {"nccl-tests": [NCCL_JSON], "failure-table": [OUTAGES, INTERVALS]}
+MORE = {
+    "nccl-tests": [NCCL_JSON],
+    "failure-table": [
+        OUTAGES,
+        INTERVALS,
+        '[{"host": "a", "start": 1736071200, "end": "5 Jan 2025 11:00", "cause": "GPU"}]',
+        "Date,Time,Node,TTR (h),Hardware,Network\n1/25/2025,10:00,a,2:30,GPU,\n",
+    ],
+    "sacct": [
+        "JobID          State    Elapsed\n-------- ---------- ----------\n"
+        "1         NODE_FA+   06:00:00\n",
+        '{"jobs": [{"job_id": 1, "state": {"current": ["NODE_FAIL"]}, "allocation_nodes": '
+        '{"set": true, "number": 4}, "time": {"elapsed": 9, "start": 1735689600, "end": '
+        "1735711200}}]}",
+    ],
+    "goodput": [
+        '[{"metric_type": "workload/goodput_time", "value": 9, "metric_labels": {"goodput_source": '
+        '"TOTAL"}}, {"metric": {"type": "workload/badput_time", "labels": {"badput_source": '
+        '"OTHER"}}, "points": [{"interval": {"endTime": "2025"}, "value": {"doubleValue": 1.0}}]}]'
+    ],
+    "nemo": [
+        "Epoch 1: : 7%|#| 20/300 [1:03<9:00, global_step=1.5e+3, train_step_timing in s=1.900]\n"
+        * 2
+    ],
+    "deepspeed": [
+        "[t] 0/10, SamplesPerSec=83.4\n[t] 0/20, SamplesPerSec=83.9\n",
+        "steps: 10 loss: 7.1 iter time (s): 3.911 samples/sec: 32.8\n" * 2,
+    ],
+    "llm-foundry": [
+        "[token=52428/9999]:\n\t Train time/batch: 3\n\t Train time/sample: 30\n"
+        "\t Train throughput/batches_per_sec: 0.0027\n\t Train throughput/samples_per_sec: 0.027\n"
+    ],
+}
 
 FOUND = {
     # A row whose batch is padded by a separator that str.strip takes and int does not.

@@ -179,3 +179,102 @@ def test_creeping_bandwidth_is_taken_from_the_upper_half(tmp_path):
     found = reading(tmp_path, text, scenario=REFERENCE)
     assert values_of(found)["plateau_busbw_gb_per_s"] == pytest.approx(178.51 * 1.875, rel=1e-3)
     assert any("still rises by 14%" in note for note in found.notes)
+
+
+HEADER = "# nThread 1 nGpus 1 minBytes 8 maxBytes 99 step: 2(factor) warmup iters: 5 iters: 20\n"
+
+
+def gib_row(gib, bus, *, kind="float", operation="sum", root="-1"):
+    # Sixteen ranks: bus bandwidth is 1.875 times the algorithm's.
+    size = gib << 30
+    time = size / (bus / 1.875) / 1e3
+    side = f"{time:.0f}  {size / round(time) / 1e3:.2f}  {size / round(time) / 1e3 * 1.875:.2f}  0"
+    return f"  {size}  {size // 4}  {kind}  {operation}  {root}  {side}  {side}\n"
+
+
+def sweep(bus, **more):
+    return "".join(gib_row(gib, bus + gib / 10, **more) for gib in (1, 2, 4, 8))
+
+
+def test_sizes_that_one_run_repeats_are_repeats(tmp_path):
+    text = HEADER + sweep(350) + sweep(352) + sweep(351) + "# Avg bus bandwidth    : 351.1\n"
+    found = reading(tmp_path, text, nic_gbps=400.0, accelerators_per_node=8)
+    assert found.observations[0].repeats == 12
+    assert values_of(found)["plateau_busbw_gb_per_s"] == pytest.approx(351.375, abs=0.2)
+    # Control: after an average, or without the header, it is a second run.
+    for two in (
+        HEADER + sweep(350) + "# Avg bus bandwidth    : 351.1\n" + sweep(352),
+        sweep(350) + sweep(352),
+    ):
+        with pytest.raises(InputError, match="two runs"):
+            reading(tmp_path, two)
+
+
+def test_one_size_many_times_has_a_spread(tmp_path):
+    text = HEADER + "".join(gib_row(16, bus) for bus in (340, 350, 345, 355, 350))
+    found = reading(tmp_path, text, nic_gbps=400.0, accelerators_per_node=8)
+    assert found.observations[0].repeats == 5
+    assert found.observations[0].sd > 0
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [{"operation": "prod"}, {"operation": "max"}, {"operation": "avg"}],
+        [{"kind": "half"}, {"kind": "int8"}],
+    ],
+)
+def test_reductions_and_types_of_one_run_are_told_apart(tmp_path, others):
+    rest = "".join(sweep(200 + n, **more) for n, more in enumerate(others))
+    found = reading(tmp_path, HEADER + sweep(350) + rest, nic_gbps=400.0, accelerators_per_node=8)
+    assert values_of(found)["plateau_busbw_gb_per_s"] == pytest.approx(350.3, abs=0.2)
+    [(reason, (count, _))] = found.skipped.reasons.items()
+    assert "float sum" in reason
+    assert count == 4 * len(others)
+    # Control: without a header nothing says that they are of one run.
+    with pytest.raises(InputError, match="two runs"):
+        reading(tmp_path, sweep(350) + rest)
+
+
+def as_markdown(text):
+    rows = ("| " + " | ".join(line.split()) + " |\n" for line in text.splitlines())
+    head = (
+        "| size | count | type | redop | root | time | algbw | busbw | #wrong | time |\n|---|---|\n"
+    )
+    return head + "".join(rows)
+
+
+def as_csv(text):
+    rows = (",".join(line.split()) + "\n" for line in text.splitlines())
+    return "size,count,type,redop,root,time,algbw,busbw,wrong\n" + "".join(rows)
+
+
+def with_short_counts(text):
+    return HEADER + "".join(
+        " ".join([size, f"{float(count):.2e}", *rest]) + "\n"
+        for size, count, *rest in (line.split() for line in text.splitlines())
+    )
+
+
+def without_root_or_check(text):
+    """Both sides as copies in prose keep them: three numbers each."""
+    rows = (line.split() for line in text.splitlines())
+    return HEADER + "".join(" ".join(row[:4] + row[5:8] + row[9:12]) + "\n" for row in rows)
+
+
+def test_sides_without_a_check_are_both_read(tmp_path):
+    first = sweep(350).splitlines()
+    second = [line.replace("  ", " ") for line in sweep(340).splitlines()]
+    both = "".join(
+        " ".join(one.split()[:8]) + " 0 " + " ".join(other.split()[5:8]) + " 0\n"
+        for one, other in zip(first, second, strict=True)
+    )
+    found = reading(tmp_path, without_root_or_check(both))
+    assert values_of(found)["plateau_busbw_gb_per_s"] == pytest.approx(345.3, abs=0.2)
+
+
+@pytest.mark.parametrize("paste", [as_markdown, as_csv, with_short_counts, without_root_or_check])
+def test_rows_pasted_as(tmp_path, paste):
+    found = reading(tmp_path, paste(sweep(350)), nic_gbps=400.0, accelerators_per_node=8)
+    assert values_of(found)["plateau_busbw_gb_per_s"] == pytest.approx(350.3, abs=0.2)
+    assert values_of(found)["ranks"] == 16

@@ -3,7 +3,7 @@
 import pytest
 
 from model.errors import InputError
-from priors.readers.slurm import elapsed_of
+from priors.readers.slurm_rows import elapsed_of
 from tests.priors.readers.files import SACCT, reading, values_of
 
 
@@ -145,3 +145,30 @@ def test_cut_last_row_is_counted_whole_or_told(tmp_path, cut):
 def test_nodes_come_from_the_list_of_hosts_at_last(tmp_path, hosts, nodes):
     found = reading(tmp_path, f"JobID|State|Elapsed|NodeList\n1|NODE_FAIL|1-00:00:00|{hosts}\n")
     assert values_of(found).get("node_days") == nodes
+
+
+def test_thousands_of_nodes_are_read_and_said_to_be_rounded(tmp_path):
+    text = "JobID|State|Elapsed|NNodes\n1|COMPLETED|1-00:00:00|1.50K\n2|NODE_FAIL|1-00:00:00|2K\n"
+    found = reading(tmp_path, text)
+    assert values_of(found)["node_days"] == 1536 + 2048
+    assert any("--noconvert" in note for note in found.notes)
+    # The list of nodes is exact, and comes first.
+    listed = text.replace("NNodes", "NNodes|NodeList").replace("K\n", "K|n[0001-1500]\n")
+    assert values_of(reading(tmp_path, listed))["node_days"] == 3000
+
+
+def test_event_without_a_length_does_not_shorten_the_others(tmp_path):
+    text = "JobID|State|Elapsed|NNodes\n1|NODE_FAIL|02:00:00|4\n2|NODE_FAIL|INVALID|4\n"
+    values = values_of(reading(tmp_path, text))
+    assert (values["interruptions"], values["mean_uptime_s"]) == (2, 7200.0)
+
+
+def test_name_of_a_job_may_hold_the_delimiter(tmp_path):
+    text = (
+        "JobID|JobName|State|Elapsed|NNodes\n1|a|b|NODE_FAIL|06:00:00|4\n2|x|COMPLETED|06:00:00|4\n"
+    )
+    found = reading(tmp_path, text)
+    assert (values_of(found)["interruptions"], values_of(found)["node_days"]) == (1, 2.0)
+    # Control: where no state results, the row is told and left out.
+    told = reading(tmp_path, text.replace("a|b|NODE_FAIL", "a|NODE_FAIL|b"))
+    assert "rows without the 5 fields of the header" in told.skipped.reasons

@@ -1,5 +1,6 @@
 """Text of any encoding, ending and compression as numbered lines."""
 
+import bz2
 import gzip
 import io
 import lzma
@@ -22,6 +23,7 @@ def zstd(data):
 
 COMPRESSORS = {
     "gz": gzip.compress,
+    "bz2": bz2.compress,
     "xz": lzma.compress,
     "zst": zstd,
     "plain": bytes,
@@ -40,7 +42,7 @@ def test_compression_is_recognised_by_content(tmp_path, kind):
     assert values_of(found)["step_mean_s"] == pytest.approx(5.6180, abs=5e-5)
 
 
-@pytest.mark.parametrize("kind", ["gz", "xz", "zst"])
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst"])
 def test_torn_compression_is_refused(tmp_path, kind):
     data = COMPRESSORS[kind](TEXT.encode() * 50)
     with pytest.raises(InputError, match=r"cannot be read|no step|empty|no format"):

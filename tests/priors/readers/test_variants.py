@@ -143,10 +143,107 @@ def test_dumps_of_two_moments_are_refused_with_the_line(tmp_path):
         reading(tmp_path, later)
 
 
-def test_fixed_width_accounts_are_refused_with_the_way_out(tmp_path):
+def test_fixed_width_without_agreeing_dashes_is_refused_with_the_way_out(tmp_path):
     text = "JobID           JobName      State    Elapsed\n------------ ---------- ----------\n"
     with pytest.raises(InputError, match=r"line 1.*--parsable2"):
         reading(tmp_path, text)
+
+
+FIXED = """\
+       JobID    JobName   NNodes      State    Elapsed   NodeList ExitCode
+------------ ---------- -------- ---------- ---------- ---------- --------
+1001         train-405b        4  NODE_FAIL   06:00:00   n[01-04]      0:0
+1001.batch        batch        1 CANCELLED+   06:00:05        n01     0:15
+1002         train-405b          OUT_OF_ME+   06:00:00   n[01-04]      0:0
+1003         train-405b        4 CANCELLED+ 1-00:00:00 n[01-02,0+      0:0
+1004         train-405b          COMPLETED    06:00:00 n[01-02,0+      0:0
+12345678_10+ train-405b        4  NODE_FAIL   06:00:00   n[01-04]      0:0
+"""
+
+
+def test_fixed_width_is_read_by_its_dashes_and_what_is_cut_is_told(tmp_path):
+    found = reading(tmp_path, FIXED, nodes=4.0)
+    values = values_of(found)
+    # 1004 does not say its nodes: its list of them is cut.
+    assert (values["jobs"], values["interruptions"]) == (4, 1)
+    assert "1 jobs (first in line 7)" in found.withheld[0]
+    assert found.skipped.reasons["rows whose JobID is cut to the width of its column"] == [1, 8]
+    known = reading(tmp_path, "".join(FIXED.splitlines(keepends=True)[:6]))
+    assert values_of(known)["node_days"] == pytest.approx(4 * 36 / 24)
+
+
+PLAIN = "JobID|State|Elapsed|NNodes\n1|COMPLETED|06:00:00|4\n2|NODE_FAIL|06:00:00|4\n"
+
+
+def job(number, state, **more):
+    # As Slurm from 23 on writes it; numbers are wrapped with whether they are set.
+    return {
+        "job_id": number,
+        "array": {"job_id": 0, "task_id": {"set": False, "number": 0}},
+        "het": {"job_id": 0},
+        "state": {"current": [state], "reason": "None"},
+        "time": {"elapsed": 21600, "start": 1735689600, "end": 1735711200},
+        "allocation_nodes": 4,
+        "nodes": "n[01-04]",
+        "steps": [{"state": ["COMPLETED"], "time": {"elapsed": 21600}}],
+    } | more
+
+
+def job_of_2021(number, state):
+    return job(number, state) | {
+        "state": {"current": state},
+        "array": {"job_id": 0, "task_id": None},
+        "allocation_nodes": 4,
+    }
+
+
+ACCOUNT_FORMS = {
+    "quotes around a list of nodes": "JobID,State,Elapsed,NodeList\n"
+    '1,COMPLETED,06:00:00,"n[1,3-5]"\n2,NODE_FAIL,06:00:00,"n[1,3-5]"\n',
+    "an index before": ",JobID,State,Elapsed,NNodes\n0,1,COMPLETED,06:00:00,4\n"
+    "1,2,NODE_FAIL,06:00:00,4\n",
+    "seconds since 1970": "JobID|State|Start|End|NNodes\n1|COMPLETED|1735689600|1735711200|4\n"
+    "2|NODE_FAIL|1735689600|1735711200|4\n",
+    "the command before": "$ sacct -P -o JobID,State,Elapsed,NNodes\n" + PLAIN,
+    "raw ids and seconds": "JobIDRaw|State|ElapsedRaw|AllocTRES\n1|COMPLETED|21600|cpu=64,node=4\n"
+    "2|NODE_FAIL|21600|billing=64,cpu=64,node=4\n",
+    "JSON": json.dumps({"jobs": [job(1, "COMPLETED"), job(2, "NODE_FAIL")], "errors": []}),
+    "JSON, wrapped": json.dumps(
+        {
+            "jobs": [
+                job(n, state, allocation_nodes={"set": True, "infinite": False, "number": 4})
+                for n, state in ((1, "COMPLETED"), (2, "NODE_FAIL"))
+            ]
+        },
+        indent=2,
+    ),
+    "JSON of 2021": json.dumps(
+        {"jobs": [job_of_2021(1, "COMPLETED"), job_of_2021(2, "NODE_FAIL")]}
+    ),
+}
+
+
+@pytest.mark.parametrize("form", ACCOUNT_FORMS)
+def test_accounts_with(tmp_path, form):
+    values = values_of(reading(tmp_path, ACCOUNT_FORMS[form]))
+    assert (values["jobs"], values["interruptions"]) == (2, 1)
+    assert values["mean_uptime_s"] == 21600
+    assert values["node_days"] == pytest.approx(2.0)
+
+
+def test_tasks_and_parts_of_json_are_attempts_of_their_own(tmp_path):
+    array = {"job_id": 100, "task_id": {"set": True, "number": 7}}
+    parts = [{"job_id": 200, "job_offset": {"set": True, "number": n}} for n in range(2)]
+    jobs = [job(101, "NODE_FAIL", array=array)]
+    jobs += [job(200 + n, "NODE_FAIL", het=part) for n, part in enumerate(parts)]
+    values = values_of(reading(tmp_path, json.dumps({"jobs": jobs})))
+    # Parts of one heterogeneous job stop together.
+    assert (values["jobs"], values["interruptions"]) == (3, 2)
+
+
+def test_rows_without_a_header_say_how_to_have_one(tmp_path):
+    with pytest.raises(InputError, match="--noheader"):
+        reading(tmp_path, "1|train|COMPLETED|06:00:00|4\n2|train|NODE_FAIL|06:00:00|4\n")
 
 
 def test_accounts_without_any_running_time_give_no_count(tmp_path):
