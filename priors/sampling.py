@@ -122,7 +122,7 @@ def _compile(
 
 
 def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int) -> Sample:
-    """Run the chains.
+    """Run the chains; with smaller steps once more where some transition diverged.
 
     Parameters
     ----------
@@ -140,6 +140,22 @@ def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int
     KeyboardInterrupt
         If interrupted; chains that are not finished are dropped.
     """
+    settings = _adaptation(population)
+    found = _run(compiled, population, chain_draws=chain_draws, seed=seed, settings=settings)
+    if not found.divergences or settings["target_accept"] == CAREFUL_ACCEPT:
+        return found
+    settings = settings | {"target_accept": CAREFUL_ACCEPT}
+    return _run(compiled, population, chain_draws=chain_draws, seed=seed, settings=settings)
+
+
+def _run(
+    compiled: Any,
+    population: Population,
+    *,
+    chain_draws: int,
+    seed: int,
+    settings: Mapping[str, Any],
+) -> Sample:
     import nutpie
 
     trace = nutpie.sample(
@@ -151,7 +167,7 @@ def sample(compiled: Any, population: Population, *, chain_draws: int, seed: int
         seed=seed,
         save_warmup=False,
         progress_bar=False,
-        **_adaptation(population),
+        **settings,
     )
     chains = {str(name): np.asarray(trace.posterior[name]) for name in trace.posterior.data_vars}
     shape = next(iter(chains.values())).shape[:2]

@@ -92,8 +92,9 @@ def _method(content: Content) -> str:
                 "Seconds of a step are predicted, since papers count FLOPs differently; where "
                 "only a rate is printed it is turned into seconds under its own convention.",
                 "What a row does not state is not guessed: micro-batch, virtual stages and "
-                "recomputation are enumerated, network efficiency, overlaps, jitter, bytes of a "
-                "gradient and the like keep the priors of the ranking.",
+                "recomputation are enumerated; network efficiency and jitter keep the priors of "
+                "the ranking; overlaps, bytes of a gradient and whether attention was fused get "
+                "wider ones, since stacks of all years are among the systems.",
                 "Kernel efficiency has a population over accelerator types and systems.",
             ),
             paragraph(

@@ -5,6 +5,7 @@ from reports.numbers import NOTHING
 from reports.validation_words import (
     LEVELS,
     Content,
+    calibration,
     forms_of,
     further,
     paragraph,
@@ -50,6 +51,7 @@ def scores(content: Content) -> str:
         text,
         paragraph(
             verdict(content),
+            calibration(refined["scores"]),
             f"Stacking gives the refined form a weight of {content['stacking_weight']:.2f}; the "
             "chance that it predicts the next system better, by the rule of succession over so "
             f"few, is {content['next_system']:.2f}. `--form mixed` uses the smaller: "
@@ -141,10 +143,10 @@ def refinements(content: Content) -> str:
     ]
     parts.append(
         paragraph(
-            "The refined form was chosen on these same systems: as the set whose gain is largest "
-            "against its error, not as the sum of what gains alone. Its gain is therefore "
-            "flattering to some degree, and rows that had no part in the choice "
-            "(`--throughput FILE`) are the better judge.",
+            "The refined form was chosen on these same systems: one refinement at a time, while "
+            "one more gains more than its error and the 0.02 that draws leave uncertain. So were "
+            "the widths of its priors. Its gain is therefore flattering to some degree, and rows "
+            "that had no part in the choice (`--throughput FILE`) are the better judge.",
         )
     )
     if together:

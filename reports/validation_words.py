@@ -105,6 +105,24 @@ def verdict(content: Content) -> str:
     return f"The two forms cannot be told apart on systems neither has seen: {amounts}."
 
 
+def calibration(scores: Content) -> str:
+    """Whether the stated intervals of a form hold as often as they say, in one sentence.
+
+    The error is that over systems; where all systems agree it is too small, and that of as many
+    independent rows, sqrt(p(1 − p)/rows), stands in.
+    """
+    off = []
+    for level in LEVELS:
+        found, stated = scores["coverage"][level], int(level) / 100.0
+        error = max(found["error"] or 0.0, (stated * (1.0 - stated) / scores["rows"]) ** 0.5)
+        distance = abs(found["value"] - stated)
+        if distance > 2.0 * error:
+            off.append(f"the {level}% intervals in {share_with_error(found)}")
+    if off:
+        return f"Its stated uncertainty is off by more than twice the error: {', '.join(off)}."
+    return "Its intervals hold as often as they say at every level, within twice the error."
+
+
 def further(published: Content, refined: Content) -> str:
     """Scores of the rows that had no part in the choice of refinements."""
     one, other = published["further"], refined["further"]

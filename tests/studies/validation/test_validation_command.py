@@ -9,7 +9,7 @@ from model.forms import PUBLISHED, REFINED, read_forms
 from priors.evidence import read_evidence
 from reports.validation_figures import write_validation_figures
 from reports.validation_page import page, terminal
-from reports.validation_words import verdict
+from reports.validation_words import calibration, verdict
 from studies.systems.cases import judge
 from studies.systems.refinements import STEP_REFINEMENTS
 from studies.systems.rows import shipped_rows
@@ -81,6 +81,24 @@ def test_verdict_follows_the_errors():
     assert "worse" in said((-0.3, 0.1), (0.3, 0.1))
     assert "cannot be told apart" in said((0.05, 0.1), (-0.3, 0.1))
     assert "no error" in said((0.05, None), (-0.3, None))
+
+
+@pytest.mark.parametrize(
+    ("share", "error", "said"),
+    [(0.85, 0.05, "as often as they say"), (0.98, 0.05, "the 80% intervals in 98 ± 5%")],
+)
+def test_calibration_is_judged_by_twice_the_error(share, error, said):
+    stated = {level: {"value": int(level) / 100, "error": 0.0} for level in ("50", "90", "95")}
+    scores = {"rows": 34, "coverage": {**stated, "80": {"value": share, "error": error}}}
+    assert said in calibration(scores)
+
+
+def test_calibration_allows_for_rows_where_systems_agree():
+    """All of 34 rows inside a 95% interval happens once in six times; of 400 it does not."""
+    stated = {level: {"value": int(level) / 100, "error": 0.0} for level in ("50", "80", "90")}
+    coverage = {**stated, "95": {"value": 1.0, "error": 0.0}}
+    assert "as often" in calibration({"rows": 34, "coverage": coverage})
+    assert "the 95% intervals" in calibration({"rows": 400, "coverage": coverage})
 
 
 def test_figures_are_drawn_of_the_summary(tmp_path):
