@@ -13,7 +13,8 @@ import numpy as np
 from model.numerics import Value
 from studies.systems.cases import Case
 from studies.systems.design import Design, Floats, Indices, lay_out, open_recomputes
-from studies.systems.hierarchy import Fits, Layout, Problems, fit, predict, row_log_density
+from studies.systems.hierarchy import Layout, Problems, predict, row_log_density
+from studies.systems.laplace import Fits, fit
 from studies.systems.unknowns import Unknown
 
 ACCELERATORS_SD = (0.15, 0.7)

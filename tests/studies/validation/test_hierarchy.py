@@ -23,10 +23,10 @@ from studies.systems.hierarchy import (
     LOCATION_SCALE,
     Layout,
     Problems,
-    fit,
     predict,
     row_log_density,
 )
+from studies.systems.laplace import fit
 from studies.systems.posterior import Setup, condition, foretell
 from studies.systems.rows import rows_of_file, shipped_rows
 from tests.studies.validation.tables import ROW, write
