@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from model.errors import Problem
-from model.forms import GATED_SHAPE
+from model.forms import GATED_SHAPE, MEMORY_TRAFFIC
 from model.numerics import Value
 
 MAX_WORLD = 1_000_000_000
@@ -16,6 +16,9 @@ PARAMETER_COUNT_TOLERANCE = 0.15
 
 GATED_COUNT_TOLERANCE = 0.02
 """What is left to biases, norms and tied embeddings once the feed-forward is known to be gated."""
+
+FLOPS_PER_BYTE = (120.0, 400.0)
+"""Peak over memory bandwidth; data sheets from V100 to B200 have 139 to 312."""
 
 
 def contradictions(values: Mapping[str, Value], *, source: str) -> list[Problem]:
@@ -117,6 +120,14 @@ def suspicions(values: Mapping[str, Value]) -> list[str]:
         found.append(
             f"parameters, gradients and optimiser state need at least {need_gb:.0f} GB an "
             f"accelerator, accelerator.memory_gb is {memory_gb:g}"
+        )
+    peak, bandwidth = values["accelerator.peak_flops_bf16"], values["accelerator.memory_bw_tb_s"]
+    per_byte = peak / (bandwidth * 1e12)
+    low, high = FLOPS_PER_BYTE
+    if MEMORY_TRAFFIC in values["refinements"] and not low <= per_byte <= high:
+        found.append(
+            f"accelerator.memory_bw_tb_s is {bandwidth:g} beside a peak of {peak / 1e12:.4g} "
+            f"TFLOP/s: {per_byte:.0f} FLOPs a byte, where data sheets have 139 to 312"
         )
     pool = values["n_pool"]
     if pool is not None:

@@ -186,5 +186,17 @@ def test_odd_configuration_is_questioned_and_accepted(
     assert words in found[0]
 
 
+def test_memory_of_another_device_is_questioned_where_it_is_read() -> None:
+    # An A100's peak beside the default, which is an H100's memory.
+    change = {"accelerator.peak_flops_bf16": 3.12e14}
+    published = with_values(REFERENCE, change, source="test")
+    assert suspicions(to_values(published)) == []
+    refined = with_values(published, {"refinements": ["memory_traffic"]}, source="test")
+    [said] = suspicions(to_values(refined))
+    assert "93 FLOPs a byte" in said
+    known = with_values(refined, {"accelerator.memory_bw_tb_s": 2.039}, source="test")
+    assert suspicions(to_values(known)) == []
+
+
 def test_every_field_documents_itself() -> None:
     assert all(field.meaning and field.allowed for field in FIELDS)
