@@ -144,9 +144,9 @@ def refinements(content: Content) -> str:
     parts.append(
         paragraph(
             "The refined form was chosen on these same systems: one refinement at a time, while "
-            "one more gains more than its error and the 0.02 that draws leave uncertain. So were "
-            "the widths of its priors. Its gain is therefore flattering to some degree, and rows "
-            "that had no part in the choice (`--throughput FILE`) are the better judge.",
+            "one more gains more than its error and the 0.015 by which two seeds differ. Its gain "
+            "is therefore flattering to some degree, and rows that had no part in the choice "
+            "(`--throughput FILE`) are the better judge.",
         )
     )
     if together:

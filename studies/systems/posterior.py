@@ -18,10 +18,10 @@ from studies.systems.laplace import Fits, fit
 from studies.systems.unknowns import Unknown
 
 ACCELERATORS_SD = (0.15, 0.7)
-SYSTEMS_SD = (0.2, 0.7)
+SYSTEMS_SD = (0.25, 0.6)
 RESIDUAL = (0.08, 0.8)
 """Priors of the three spreads: median, and sd of the log. Those of the logit of an efficiency near
-0.6: 0.2 is 8% of a step. A handful of systems moves them little, so that they are wide."""
+0.6: 0.25 is 10% of a step. A handful of systems moves them little, so that they are wide."""
 
 MAX_OPTIONS = 27
 """Combinations of unstated recomputations that are kept, likeliest first."""
