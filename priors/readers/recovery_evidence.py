@@ -34,7 +34,7 @@ def recovery_evidence(
         name = f"{quantity}_mean_s"
         mean = float(np.mean(values))
         measures.append(Measure(name=name, value=mean, unit="s", meaning=f"of {len(values)}"))
-        shown = _spread_out(values)
+        shown, cut = _spread_out(values)
         raw: dict[str, object] = {
             "id": identifier(source, quantity),
             "kind": "durations",
@@ -43,7 +43,6 @@ def recovery_evidence(
             "values_s": [rounded(value) for value in shown],
             "source": f"{source.label}: {title} log",
         }
-        cut = (f"{len(shown)} of {len(values)}, evenly.",) if len(shown) < len(values) else ()
         drafts.append(Draft(raw=raw, comments=(rule, *cut)))
     if marks.staged:
         withheld.append(
@@ -87,7 +86,8 @@ def lost_work_evidence(
         why = "lost work: how often checkpoints are saved is in neither the log nor the scenario"
         return [], [why]
     # A job resumes a row before the first it logs, and fails half a row after the last, on average.
-    values = [rounded((lost + 1.5 * interval) * step_s) for lost in lost_steps[:MOST_DURATIONS]]
+    lost, cut = _spread_out(lost_steps)
+    values = [rounded((steps + 1.5 * interval) * step_s) for steps in lost]
     raw: dict[str, object] = {
         "id": identifier(source, "lost_work"),
         "kind": "lost_work",
@@ -99,14 +99,15 @@ def lost_work_evidence(
         "source": f"{source.label}: {title} log",
     }
     rule = "Steps done again after a resume, and a row and a half that none logs, times their time."
-    return [Draft(raw=raw, comments=(rule,))], []
+    return [Draft(raw=raw, comments=(rule, *cut))], []
 
 
-def _spread_out(values: Sequence[float]) -> Sequence[float]:
+def _spread_out(values: Sequence[float]) -> tuple[Sequence[float], tuple[str, ...]]:
+    """As many values as an observation lists, evenly, and what is said of those left out."""
     if len(values) <= MOST_DURATIONS:
-        return values
+        return values, ()
     places = np.linspace(0, len(values) - 1, MOST_DURATIONS).round().astype(int)
-    return [values[place] for place in places]
+    return [values[place] for place in places], (f"{MOST_DURATIONS} of {len(values)}, evenly.",)
 
 
 def rounded(value: float) -> float:

@@ -70,7 +70,8 @@ class Marks:
     detection_s, restart_s
         Durations between last progress, abort and first new step.
     durations
-        Save durations with their ranks: writes, unless the log says that they are scheduled.
+        Save durations with their lines and ranks: writes, unless the log says that they are
+        scheduled.
     scheduled
         Whether it does.
     """
@@ -81,7 +82,7 @@ class Marks:
     saves: list[int] = field(default_factory=list)
     detection_s: list[float] = field(default_factory=list)
     restart_s: list[float] = field(default_factory=list)
-    durations: list[tuple[str, float]] = field(default_factory=list)
+    durations: list[tuple[int, str, float]] = field(default_factory=list)
     scheduled: bool = False
     _progress: str = ""
     _step_s: float = 0.0
@@ -101,11 +102,11 @@ class Marks:
         if self._abort_line:
             self._detect()
             self._abort_line = 0
-        for label, value in self.durations:
+        for line, label, value in self.durations:
             if self.scheduled:
                 self.staged += 1
             elif value > 0.0:
-                self._write(label, value)
+                self._write(line, label, value)
         self.durations.clear()
 
     def step(self, text: str, step: int, row_s: float) -> None:
@@ -160,8 +161,11 @@ class Marks:
         return started
 
     def _save(self, line: int, label: str, text: str) -> None:
-        if (found := SAVE_STEP.search(text)) and len(self.saves) < MOST_SAVES:
-            self.saves.append(int(found[1] or found[2]))
+        if found := SAVE_STEP.search(text):
+            if len(self.saves) < MOST_SAVES:
+                self.saves.append(int(found[1] or found[2]))
+            else:
+                self.skipped.add(f"saves beyond the first {MOST_SAVES:,}", line)
         timer = SAVE_TIMER.search(text)
         if timer is not None:
             values = [number_of(part) for part in timer.groups() if part]
@@ -169,7 +173,7 @@ class Marks:
             if value is None or value <= 0.0:
                 self.skipped.add("save timers that are no time", line)
             else:
-                self._write(label, value * 1e-3)
+                self._write(line, label, value * 1e-3)
             return
         if RANK_TIMERS.search(text):
             self.skipped.add("save timers with a line for each rank, not read", line)
@@ -183,13 +187,19 @@ class Marks:
         elif WHOLE not in text and ("staging" in text or "async" in text.lower()):
             self.staged += 1
         elif "ave duration" in text:
-            self.durations.append((label, value))
+            self.durations.append((line, label, value))
         elif value > 0.0:
-            self._write(label, value)
+            self._write(line, label, value)
 
-    def _write(self, label: str, value: float) -> None:
-        found = self.writes.setdefault(label, []) if len(self.writes) < MOST_RANKS else []
-        if len(found) < MOST_SAVES:
+    def _write(self, line: int, label: str, value: float) -> None:
+        found = self.writes.get(label)
+        if found is None and len(self.writes) < MOST_RANKS:
+            found = self.writes[label] = []
+        if found is None:
+            self.skipped.add(f"save times of ranks beyond the first {MOST_RANKS}", line)
+        elif len(found) >= MOST_SAVES:
+            self.skipped.add(f"save times of a rank beyond the first {MOST_SAVES:,}", line)
+        else:
             found.append(value)
 
 

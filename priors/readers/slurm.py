@@ -273,11 +273,11 @@ class _Account:
         self.rounded += row.get("nnodes", "").endswith(("K", "M"))
         self.exposure.add(
             nodes or self.options.job_nodes or 1.0,
-            max(elapsed, 0.0),
+            elapsed,
             moment(row.get("start", "")),
             events,
         )
-        if elapsed <= 0.0:
+        if elapsed == 0.0:
             if not counted:
                 self.skipped.add("jobs that never ran", number)
             else:

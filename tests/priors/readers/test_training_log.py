@@ -5,6 +5,7 @@ import pytest
 
 from model.errors import InputError
 from priors.observations import Durations, StepTimes, Throughput
+from priors.readers import recovery_evidence, recovery_marks
 from tests.priors.readers.files import (
     REFERENCE,
     megatron,
@@ -343,3 +344,39 @@ def test_rows_that_ranks_glued_keep_their_own_values(tmp_path):
     assert found.skipped.reasons["steps cut by another row"] == [1, 2]
     glued = reading(tmp_path, "\n".join([rows[0] + rows[1], *rows[2:]]) + "\n")
     assert values_of(glued)["device_tokens_per_s"] == 5025
+
+
+def saved(times, *, prefix=""):
+    return "".join(f"{prefix}time (ms) | save-checkpoint: {1e3 * value:.1f} |\n" for value in times)
+
+
+def test_save_times_beyond_what_is_kept_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(recovery_marks, "MOST_SAVES", 2)
+    found = reading(tmp_path, megatron(VALUES) + saved([10.0, 11.0, 12.0, 13.0]))
+    assert durations(found, "checkpoint_write") == (10.0, 11.0)
+    assert found.skipped.reasons["save times of a rank beyond the first 2"][0] == 2
+
+
+def test_ranks_beyond_what_is_kept_are_counted_and_known_ones_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(recovery_marks, "MOST_RANKS", 1)
+    text = "".join(
+        saved([time], prefix=f"[rank{rank}]: ") for rank, time in ((0, 10.0), (1, 99.0), (0, 11.0))
+    )
+    found = reading(tmp_path, megatron(VALUES, prefix="[rank0]: ") + text)
+    assert durations(found, "checkpoint_write") == (10.0, 11.0)
+    assert found.skipped.reasons["save times of ranks beyond the first 1"][0] == 1
+
+
+def test_work_lost_in_more_resumes_than_are_listed_is_spread_evenly(tmp_path, monkeypatch):
+    monkeypatch.setattr(recovery_evidence, "MOST_DURATIONS", 3)
+    # Resumes that lose 1, 2, 3, 4 and 5 steps of 5 s: of five three are listed.
+    text, last = megatron([5000.0] * 10), 10
+    for lost in (1, 2, 3, 4, 5):
+        text += megatron([5000.0 + lost] * 10, first=last - lost)
+        last += 9 - lost
+    text += "saving checkpoint at iteration 10\nsaving checkpoint at iteration 20\n"
+    found = reading(tmp_path, text, scenario=REFERENCE)
+    [draft] = [one for one in found.drafts if one.raw["kind"] == "lost_work"]
+    assert len(draft.raw["values_s"]) == 3
+    assert draft.raw["values_s"][-1] - draft.raw["values_s"][0] == pytest.approx(20.0, rel=0.01)
+    assert "3 of 5, evenly." in draft.comments
