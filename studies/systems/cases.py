@@ -18,11 +18,12 @@ from studies.systems.devices import (
     MEMORY_RANGE_TB_S,
     kind_of,
     memory_bandwidth_of,
+    memory_of,
     peak_of,
     scaleup_of,
 )
 from studies.systems.flop_counts import seconds_of
-from studies.systems.memory import WEIGHT_AND_GRADIENT_BYTES, memory_of, needed_bytes
+from studies.systems.memory import WEIGHT_AND_GRADIENT_BYTES, needed_bytes
 from studies.systems.rows import SystemRow
 
 CONVENTION_TOLERANCE = 0.05
@@ -302,7 +303,7 @@ def _replicas(row: SystemRow) -> float:
 
 
 def _fits(row: SystemRow, recompute: str, micro_batch: int) -> bool:
-    memory = memory_of(row.texts["accelerator"], kind_of(row))
+    memory = memory_of(row)
     needed = needed_bytes(
         row.numbers,
         dp=_replicas(row),
@@ -322,7 +323,7 @@ def _zero_stage(row: SystemRow) -> int:
     stated = row.integer("zero_stage")
     if stated is not None:
         return stated
-    memory = memory_of(row.texts["accelerator"], kind_of(row))
+    memory = memory_of(row)
     share = row.numbers["n_params"] / (row.numbers["tp"] * row.numbers["pp"])
     fits = memory is None or share * WEIGHT_AND_GRADIENT_BYTES <= memory
     return 1 if fits or _replicas(row) == 1 else SHARDED

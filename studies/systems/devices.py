@@ -16,22 +16,23 @@ class Sheet(NamedTuple):
         Dense, 16 bits.
     scaleup_gbps
         One direction.
-    memory_bw_tb_s
+    memory_gb, memory_bw_tb_s
         Of the device's memory.
     """
 
     peak_tflops: float
     scaleup_gbps: float
+    memory_gb: float
     memory_bw_tb_s: float
 
 
 SHEETS: Mapping[str, Sheet] = {
-    "V100": Sheet(125.0, 1200.0, 0.9),
-    "A100": Sheet(312.0, 2400.0, 2.039),
-    "A800": Sheet(312.0, 1600.0, 2.039),
-    "H100": Sheet(989.5, 3600.0, 3.35),
-    "H800": Sheet(989.5, 1600.0, 3.35),
-    "H200": Sheet(989.5, 3600.0, 4.8),
+    "V100": Sheet(125.0, 1200.0, 32.0, 0.9),
+    "A100": Sheet(312.0, 2400.0, 80.0, 2.039),
+    "A800": Sheet(312.0, 1600.0, 80.0, 2.039),
+    "H100": Sheet(989.5, 3600.0, 80.0, 3.35),
+    "H800": Sheet(989.5, 1600.0, 80.0, 3.35),
+    "H200": Sheet(989.5, 3600.0, 141.0, 4.8),
 }
 
 MEMORY_RANGE_TB_S = (1.0, 8.0)
@@ -64,6 +65,15 @@ def scaleup_of(row: SystemRow) -> float | None:
     """Gb/s of the scale-up link, stated or off the data sheet."""
     sheet = SHEETS.get(kind_of(row))
     return row.number("scaleup_gbps") or (sheet.scaleup_gbps if sheet else None)
+
+
+def memory_of(row: SystemRow) -> float | None:
+    """Bytes of the memory; ``A100-40`` names its gigabytes itself. None where not known."""
+    sheet = SHEETS.get(kind_of(row))
+    if sheet is None:
+        return None
+    stated = re.search(r"[- ](\d{2,3})(?:\s?gb?)?\b", row.texts.get("accelerator", "").lower())
+    return (float(stated.group(1)) if stated else sheet.memory_gb) * 1e9
 
 
 def memory_bandwidth_of(row: SystemRow) -> float | None:

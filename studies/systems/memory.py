@@ -7,23 +7,11 @@ states. Attention is taken to keep no score matrix, which both selective recompu
 kernels achieve.
 """
 
-import re
 from collections.abc import Mapping
 
 WEIGHT_AND_GRADIENT_BYTES, OPTIMISER_BYTES = 6.0, 12.0
 ACTIVATION_BYTES = {"none": 34.0, "selective": 34.0, "full": 2.0}
 """Bytes a layer keeps for each token and hidden unit."""
-
-MEMORY_GB = {"V100": 32.0, "A100": 80.0, "A800": 80.0, "H100": 80.0, "H800": 80.0, "H200": 141.0}
-"""Data sheets, the largest variant of each type."""
-
-
-def memory_of(accelerator: str, kind: str) -> float | None:
-    """Bytes of an accelerator; ``A100-40`` names its gigabytes itself. None where not known."""
-    stated = re.search(r"[- ](\d{2,3})(?:\s?gb?)?\b", accelerator.lower())
-    if stated and kind in MEMORY_GB:
-        return float(stated.group(1)) * 1e9
-    return MEMORY_GB[kind] * 1e9 if kind in MEMORY_GB else None
 
 
 def needed_bytes(

@@ -16,7 +16,8 @@ from model.parameters import BY_PATH
 from priors.catalogue import Catalogue
 from priors.distributions import Range
 from priors.elicitation import read_prior
-from studies.systems.cases import Case
+from studies.systems.cases import NIC_RANGE_GBPS, Case
+from studies.systems.devices import MEMORY_RANGE_TB_S
 
 type Floats = NDArray[np.float64]
 
@@ -97,6 +98,11 @@ def _unknown(path: str, family: Mapping[str, object], *, shared: bool = False) -
     return Unknown(path=path, scores=SCORES, values=values, shared=shared)
 
 
+def _ninety_percent(ends: tuple[float, float]) -> Mapping[str, object]:
+    low, high = ends
+    return {"interval": {"low": low, "high": high, "mass": 0.9, "family": "lognormal"}}
+
+
 NEVER_STATED = frozenset({"parallelism.grad_bytes"})
 """Fields that no row has a column for and the catalogue no prior."""
 
@@ -104,12 +110,12 @@ _OPEN = (
     _unknown("parallelism.grad_bytes", {"uniform": {"low": 2.0, "high": 4.0}}),
     _unknown(
         "accelerator.nic_bw_gbps",
-        {"interval": {"low": 50.0, "high": 400.0, "mass": 0.9, "family": "lognormal"}},
+        _ninety_percent(NIC_RANGE_GBPS),
     ),
     _unknown("topology.oversubscription", {"uniform": {"low": 1.0, "high": 8.0}}),
     _unknown(
         "accelerator.memory_bw_tb_s",
-        {"interval": {"low": 1.0, "high": 8.0, "mass": 0.9, "family": "lognormal"}},
+        _ninety_percent(MEMORY_RANGE_TB_S),
     ),
     _unknown("kernel.fused_attention", {"uniform": {"low": 0.0, "high": 1.0}}),
 )
