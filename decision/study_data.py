@@ -16,7 +16,7 @@ from model.scenario import Scenario, substitute
 from priors.catalogue import Catalogue
 from priors.draws import uniforms
 from priors.likelihood import Likelihood
-from priors.likelihoods import auxiliary_of, likelihoods_of
+from priors.likelihoods import likelihoods_of, population_of
 from priors.observations import (
     Durations,
     Evidence,
@@ -26,7 +26,7 @@ from priors.observations import (
     Setting,
     StepTimes,
 )
-from priors.population import Population, plan_population
+from priors.population import Population
 from priors.step_likelihoods import StepTimesLikelihood
 from priors.touched import touched_paths
 
@@ -126,13 +126,7 @@ def _prepare(
     study: PlannedStudy, size: int, target: Target
 ) -> tuple[Likelihood, np.ndarray, Population]:
     evidence = _evidence(study, size, target)
-    population = plan_population(
-        target.catalogue,
-        evidence,
-        stack=target.scenario.stack,
-        fleet=target.scenario.fleet,
-        auxiliary=auxiliary_of(evidence),
-    )
+    population = population_of(target.catalogue, evidence, target.scenario)
     likelihoods = likelihoods_of(evidence, population)
     if not likelihoods:
         raise InputError.single(

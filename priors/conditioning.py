@@ -16,9 +16,9 @@ from priors.forms import catalogue_in_form, evidence_in_form
 from priors.hypotheses import verdicts
 from priors.left_out import leave_out_each
 from priors.likelihood import Likelihood
-from priors.likelihoods import auxiliary_of, likelihoods_of
+from priors.likelihoods import likelihoods_of, population_of
 from priors.observations import Evidence
-from priors.population import Population, draw_values, plan_population
+from priors.population import Population, draw_values
 from priors.predictive_check import check_predictions
 from priors.touched import touched_paths
 
@@ -85,13 +85,7 @@ def condition(
     thresholds = thresholds or Thresholds()
     catalogue = catalogue_in_form(catalogue, scenario.refinements, *forms)
     evidence = evidence_in_form(evidence, scenario.refinements)
-    population = plan_population(
-        catalogue,
-        evidence,
-        stack=scenario.stack,
-        fleet=scenario.fleet,
-        auxiliary=auxiliary_of(evidence),
-    )
+    population = population_of(catalogue, evidence, scenario)
     likelihoods = likelihoods_of(evidence, population)
     digest = store.digest_of(
         {

@@ -1,5 +1,7 @@
 """The likelihoods that a list of observations needs."""
 
+from model.scenario import Scenario
+from priors.catalogue import Catalogue
 from priors.duration_likelihoods import (
     SLOW_RATIOS,
     SLOW_SHARES,
@@ -18,7 +20,7 @@ from priors.interruption_likelihoods import (
 )
 from priors.likelihood import Likelihood
 from priors.observations import Durations, Evidence, Interruptions, StepTimes, Uptimes
-from priors.population import Population
+from priors.population import Population, plan_population
 from priors.recovery_likelihoods import EttrLikelihood
 from priors.step_likelihoods import (
     REGIME_SPREAD,
@@ -44,6 +46,17 @@ def likelihoods_of(evidence: Evidence, population: Population) -> list[Likelihoo
     """The likelihoods that some observation needs."""
     found = [kind.of(evidence, population) for kind in KINDS]
     return [likelihood for likelihood in found if likelihood is not None]
+
+
+def population_of(catalogue: Catalogue, evidence: Evidence, scenario: Scenario) -> Population:
+    """The quantities that evidence and a target's stack and fleet need."""
+    return plan_population(
+        catalogue,
+        evidence,
+        stack=scenario.stack,
+        fleet=scenario.fleet,
+        auxiliary=auxiliary_of(evidence),
+    )
 
 
 def auxiliary_of(evidence: Evidence) -> tuple[str, ...]:

@@ -33,10 +33,7 @@ TARGET_ACCEPT = 0.95
 
 CAREFUL_ACCEPT = 0.99
 """Rates per job and per node trade off along a curve that ends where one is none, and the share of
-slow durations with how slow they are. Without shares of overlap step times pin the efficiency of
-kernels, and leave a stiff posterior too."""
-
-OVERLAP = "parallelism.overlap_dp"
+slow durations with how slow they are. Other posteriors get it where their chains diverge."""
 
 CAREFUL_ADAPTATION = "low_rank"
 """Follows such curves in a third of the steps of an adaptation along the axes."""
@@ -193,8 +190,7 @@ def _adaptation(population: Population) -> dict[str, Any]:
     uncertain = population.catalogue.uncertain
     if JOB_RATE in uncertain or RATE_DISPERSION in uncertain:
         return {"target_accept": CAREFUL_ACCEPT, "adaptation": CAREFUL_ADAPTATION}
-    slow = any(name in population.priors for name in SLOW_SHARES.values())
-    if slow or OVERLAP not in population.catalogue.entries:
+    if any(name in population.priors for name in SLOW_SHARES.values()):
         return {"target_accept": CAREFUL_ACCEPT}
     return {"target_accept": TARGET_ACCEPT}
 

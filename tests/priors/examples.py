@@ -9,9 +9,9 @@ from model.scenario_file import read_scenario
 from priors.catalogue import Catalogue, catalogue_from_mapping, read_catalogue
 from priors.evidence import observations_from_mapping, read_evidence
 from priors.likelihood import Likelihood
-from priors.likelihoods import auxiliary_of, likelihoods_of
+from priors.likelihoods import likelihoods_of, population_of
 from priors.observations import Evidence
-from priors.population import Population, plan_population
+from priors.population import Population
 
 SCENARIO: Scenario = with_values(
     read_scenario("llama3_405b_8k").scenario,
@@ -271,13 +271,7 @@ def assemble(
     catalogue: Catalogue, evidence: Evidence, scenario: Scenario = SCENARIO
 ) -> tuple[Population, list[Likelihood]]:
     """Population and likelihoods for a target."""
-    population = plan_population(
-        catalogue,
-        evidence,
-        stack=scenario.stack,
-        fleet=scenario.fleet,
-        auxiliary=auxiliary_of(evidence),
-    )
+    population = population_of(catalogue, evidence, scenario)
     return population, likelihoods_of(evidence, population)
 
 
