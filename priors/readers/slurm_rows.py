@@ -194,9 +194,8 @@ def _listed(text: str) -> float | None:
 def json_rows(content: object) -> Iterator[dict[str, str]]:
     """Jobs of ``sacct --json`` with the names of columns."""
     jobs = content.get("jobs") if isinstance(content, dict) else None
-    for job in jobs if isinstance(jobs, list) else []:
-        if not isinstance(job, dict):
-            continue
+    for item in jobs if isinstance(jobs, list) else []:
+        job = item if isinstance(item, dict) else {}  # counted as a row that says nothing
         times = job.get("time")
         times = times if isinstance(times, dict) else {}
         state = job.get("state")

@@ -241,6 +241,12 @@ def test_tasks_and_parts_of_json_are_attempts_of_their_own(tmp_path):
     assert (values["jobs"], values["interruptions"]) == (3, 2)
 
 
+def test_jobs_of_json_that_are_no_objects_are_counted(tmp_path):
+    found = reading(tmp_path, json.dumps({"jobs": [job(1, "NODE_FAIL"), 5, None]}))
+    assert values_of(found)["interruptions"] == 1
+    assert found.skipped.reasons["rows without a job id"][0] == 2
+
+
 def test_rows_without_a_header_say_how_to_have_one(tmp_path):
     with pytest.raises(InputError, match="--noheader"):
         reading(tmp_path, "1|train|COMPLETED|06:00:00|4\n2|train|NODE_FAIL|06:00:00|4\n")
