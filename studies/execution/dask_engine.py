@@ -1,8 +1,11 @@
 """Tasks over the workers of a Dask cluster: one of this machine, or one that is running already.
 
-Dask itself runs a task again whose worker died, up to its ``allowed-failures``; this engine
-counts and says so. Results come back as the bytes of a Parquet part; nothing is kept in the
-cluster. A worker whose code or versions are not those of this process computes nothing.
+Dask itself runs a task again whose worker died, up to its ``allowed-failures``, and holds each
+death against all that its worker had been handed. A task that it gives up runs once more with no
+other of the study, so that one that kills its worker is told apart from its neighbours.
+
+Results come back as the bytes of a Parquet part; nothing is kept in the cluster. A worker whose
+code or versions are not those of this process computes nothing.
 """
 
 import logging
@@ -10,6 +13,7 @@ import pickle
 import queue
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from typing import Any, Self
@@ -82,14 +86,16 @@ class DaskEngine:
         self._looked = 0.0
         self._deserted = False
         self._running: dict[str, tuple[Job, Any]] = {}
+        self._suspects: deque[Job] = deque()
+        self._deaths: dict[int, int] = {}
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._lost: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
         self._cleanup = ExitStack()
 
     @property
     def capacity(self) -> int:
-        """One task a thread of the workers, and one each to go on with."""
-        return 2 * self._threads
+        """One task a thread of the workers, and one each to go on with; none beside a suspect."""
+        return 0 if self._suspects else 2 * self._threads
 
     def __enter__(self) -> Self:
         """Connect, compare versions, and send the shared inputs.
@@ -121,7 +127,8 @@ class DaskEngine:
 
     def submit(self, job: Job) -> None:
         """Take a task."""
-        key = f"task-{self._token}-{job.index}"
+        tried = "-alone" if job.index in self._deaths else ""
+        key = f"task-{self._token}-{job.index}{tried}"
         future = self._client.submit(
             run_there,
             job.index,
@@ -146,6 +153,8 @@ class DaskEngine:
         """
         while True:
             self._tell_lost()
+            if self._suspects and not self._running:
+                self.submit(self._suspects.popleft())
             if time.monotonic() - self._looked >= LOOK_S:
                 # Where the scheduler has gone, that is found out below.
                 with suppress(OSError):
@@ -156,9 +165,11 @@ class DaskEngine:
                 self._require_connected()
                 continue
             job, future = self._running.pop(future.key)
-            return [self._reply(job, future)]
+            reply = self._reply(job, future)
+            if reply is not None:
+                return [reply]
 
-    def _reply(self, job: Job, future: Any) -> Reply:
+    def _reply(self, job: Job, future: Any) -> Reply | None:
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker
@@ -166,7 +177,7 @@ class DaskEngine:
         try:
             reply = future.result()
         except KilledWorker as error:
-            return died(job, error.allowed_failures + 1)
+            return self._after_deaths(job, error.allowed_failures + 1)
         except (CancelledError, OSError):
             # Dask cancels what it has under way when the scheduler goes.
             raise self._gone() from None
@@ -177,6 +188,20 @@ class DaskEngine:
         if isinstance(reply, dict):
             raise InputError(differences({f"a worker of {self._address}": reply}))
         return named(reply, job.task)
+
+    def _after_deaths(self, job: Job, times: int) -> Reply | None:
+        """Try a task by itself that Dask has given up; one that was alone is to blame."""
+        before = self._deaths.get(job.index, 0)
+        self._deaths[job.index] = before + times
+        if before:
+            return died(job, before + times)
+        self._suspects.append(job)
+        self.repeated += 1
+        self._say(
+            f"task {job.task.name}: its worker died {times} times, perhaps by the doing"
+            " of another task there: it runs again, alone"
+        )
+        return None
 
     def _connect(self) -> None:
         try:
