@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pandas as pd
@@ -130,9 +131,7 @@ def test_same_request_is_answered_from_the_run(
     prior_run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = (prior_run / "outcomes.parquet").stat().st_mtime_ns
-    started = time.monotonic()
     assert rank("--evidence", "none", "--draws", 500, "--out", prior_run) == 0
-    assert time.monotonic() - started < 5
     assert "ranks first" in capsys.readouterr().out
     assert (prior_run / "outcomes.parquet").stat().st_mtime_ns == before
 
@@ -579,12 +578,14 @@ def test_two_bad_files_are_reported_together(
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a place nobody may write to")
 def test_unwritable_directory_is_named_before_anything_is_computed(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Asked with a posterior, which would take half a minute.
-    started = time.monotonic()
+    def computed(*_: object, **__: object) -> NoReturn:
+        pytest.fail("something was computed")
+
+    monkeypatch.setattr("priors.conditioning.condition", computed)
+    monkeypatch.setattr("priors.draws.prior_draws", computed)
     assert rank("--out", "/proc/fundworthy/run") == 2
-    assert time.monotonic() - started < 10
     assert "cannot be written" in capsys.readouterr().err
 
 

@@ -127,26 +127,22 @@ def test_cache_directory_that_cannot_be_written_is_one_clear_error(quick, tmp_pa
 
 def test_cached_posterior_is_loaded_without_pymc(default_posterior):
     code = (
-        "import sys, time\n"
+        "import json, sys\n"
         "from model.scenario_file import read_scenario\n"
         "from priors.catalogue import read_catalogue\n"
         "from priors.evidence import read_evidence\n"
         "from priors.conditioning import condition\n"
         "scenario = read_scenario('reference_405b_16k').scenario\n"
         "evidence = read_evidence(['published'])\n"
-        "start = time.perf_counter()\n"
         "found = condition(read_catalogue(), evidence, scenario, draws=2002, seed=1)\n"
-        "took = time.perf_counter() - start\n"
         "slow = ('pymc', 'pytensor', 'xarray', 'arviz', 'pandas')\n"
         "heavy = [name for name in slow if name in sys.modules]\n"
-        "import json; print(json.dumps([found.digest, heavy, took]))\n"
+        "print(json.dumps([found.digest, heavy]))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    digest, heavy, took = json.loads(done.stdout)
+    digest, heavy = json.loads(done.stdout)
 
     assert digest == default_posterior.digest
     assert heavy == []
-    # Measured near 0.1 s; the bound leaves room for a busy machine.
-    assert took < 0.5
