@@ -185,11 +185,11 @@ def _orders(values: np.ndarray) -> np.ndarray:
     sums = np.cumsum(ordered, axis=1)
     tolerance = ROUNDING * np.abs(ordered).max()
     result = np.zeros((options, options), dtype=np.int64)
-    means = values.mean(axis=0)
+    total = sums[:, -1]
     for over in range(options):
         for under in range(options):
-            # Dominance of either order orders the means too.
-            if over == under or means[over] < means[under]:
+            # Dominance of either order orders the means too; equal ones differ by rounding.
+            if over == under or total[over] < total[under] - tolerance * values.shape[0]:
                 continue
             for order, curves, width in (
                 (1, ordered, tolerance),

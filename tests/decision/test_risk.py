@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from decision import risk
@@ -165,6 +165,8 @@ def test_measures_scale_with_utility(values: np.ndarray, factor: float, shift: f
 
 @settings(max_examples=60, deadline=None)
 @given(values=utilities, seed=st.integers(0, 2**32 - 1))
+# Two options of the same mean, which sums in another order round apart.
+@example(values=np.round(np.random.default_rng(5237).normal(100, 3, size=(40, 5)), 1), seed=0)
 def test_order_of_draws_and_options_changes_nothing(values: np.ndarray, seed: int) -> None:
     generator = np.random.default_rng(seed)
     columns = generator.permutation(5)
