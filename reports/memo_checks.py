@@ -8,6 +8,9 @@ from reports.document import Block, Callout, Heading, Paragraph
 from reports.voice import Voice
 from reports.wording import Words, sentences
 
+LONGEST_VERDICT = 200
+"""Characters: the longest sentence of a check has room, what a damaged run holds has not."""
+
 MOST_TOLD = 3
 """Observations that do not fit, and ones that matter, told of; the run holds the others."""
 
@@ -45,7 +48,7 @@ def _fit(voice: Voice, found: Mapping[str, Any]) -> Iterator[Words]:
         yield voice.say(
             "checks.beyond",
             observation=voice.name(one["id"]),
-            verdict=voice.name(one["verdict"].rstrip(". ")),
+            verdict=voice.name(one["verdict"].rstrip(". "), LONGEST_VERDICT),
         )
     if len(failing) > MOST_TOLD:
         yield voice.say("checks.more", count=voice.notation.amount(len(failing) - MOST_TOLD))

@@ -510,7 +510,11 @@ def test_memo_tells_whether_the_model_fits_what_was_measured():
     run = summary(clear_winner())
     assert "Does the model fit" not in markdown(run)
     check = {"id": "our_steps", "status": "explained", "verdict": "", "observed": 0.2, "tail": 0.5}
-    beyond = check | {"id": "our_failures", "status": "beyond", "verdict": "twice too many."}
+    verdict = (
+        "your number of job interruptions is 3.4 times what this model expects, at the edge of what"
+        " it can explain"
+    )
+    beyond = check | {"id": "our_failures", "status": "beyond", "verdict": f"{verdict}."}
     run["evidence"] = {"observations": 2, "checks": [check, beyond]}
     observed = {
         "id": "our_steps",
@@ -526,7 +530,7 @@ def test_memo_tells_whether_the_model_fits_what_was_measured():
     run["answers"][0]["influence"] = {"notable_shift": 0.05, "observations": [observed]}
     part = section(markdown(run), "Does the model fit")
     assert "1 of 2 observations are within what the model expects." in part
-    assert "**our_failures:** twice too many." in part
+    assert f"**our_failures:** {verdict}." in part
     assert "Without **our_steps** the choice would be fast_restart instead of halve_fail" in part
     observed["changes_recommendation"] = False
     part = section(markdown(run), "Does the model fit")
